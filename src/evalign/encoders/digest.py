@@ -1,0 +1,52 @@
+"""sha256 of weight files, remembered by file identity so that a large model is hashed once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from evalign.folders import cache_folder, whole_file
+
+
+def weights_digest(files: Sequence[Path]) -> str:
+    """The sha256 of one file; of several shards, the sha256 over theirs in order."""
+    digests = [_remembered(file.resolve()) for file in files]
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def file_digest(file: Path) -> str:
+    """The sha256 of a file's bytes, read now."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _remembered(file: Path) -> str:
+    """Any write to a file moves its ctime, which no program can set back."""
+    state = file.stat()
+    key = f"{file}|{state.st_size}|{state.st_mtime_ns}|{state.st_ctime_ns}|{state.st_ino}"
+    memory = cache_folder() / "digests.json"
+    known = _load(memory)
+    if key not in known:
+        known[key] = file_digest(file)
+        _save(memory, known)
+    return known[key]
+
+
+def _load(memory: Path) -> dict[str, str]:
+    try:
+        known = json.loads(memory.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _save(memory: Path, known: dict[str, str]) -> None:
+    """Only a saving of time: a read-only home must not stop anybody."""
+    try:
+        memory.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(memory) as stream:
+            json.dump(dict(list(known.items())[-200:]), stream)
+    except OSError:
+        return

@@ -1,0 +1,75 @@
+"""An encoder without a model, for tests and demonstrations: words hashed to vectors, always the same.
+
+Equal words get near vectors wherever they stand; each layer mixes in more of a word's neighbours,
+so that layers differ and order matters a little, as in a real encoder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evalign.encoders.layers import check_layers
+from evalign.types import Embedded, Tokens
+
+WORD = re.compile(r"\w+|[^\w\s]")
+WIDTH = 32
+DEPTH = 4
+BOUNDARIES = ("<s>", "</s>")
+
+
+class FakeEncoder:
+    """`model=fake`: deterministic on every machine, thousands of texts a second."""
+
+    name = "fake@00000000"
+    precision = "fp32"
+    tokenizer_fingerprint = "fake"
+    special_ids = frozenset((0, 1))
+
+    def __init__(self, layers: tuple[int, ...] | None = None) -> None:
+        self.layers = check_layers(layers, DEPTH)
+
+    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
+        """Words and punctuation marks between two boundary tokens."""
+        return [_tokens(text) for text in texts]
+
+    def encode(self, texts: Sequence[str], pad_to: int | None = None) -> list[Embedded]:
+        """Vectors of each text, computed alone, so no batch can matter."""
+        if pad_to is not None:
+            raise ValueError("the fake encoder has no padding")
+        return [Embedded(tokens, self._vectors(tokens)) for tokens in self.tokenize(texts)]
+
+    def _vectors(self, tokens: Tokens) -> npt.NDArray[np.float32]:
+        own = np.stack([_vector(piece.lower()) for piece in tokens.pieces])
+        around = np.zeros_like(own)
+        around[1:] += own[:-1]
+        around[:-1] += own[1:]
+        return np.stack([own + np.float32(0.1 * layer) * around for layer in self.layers])
+
+
+def _tokens(text: str) -> Tokens:
+    words = list(WORD.finditer(text))
+    pieces = (BOUNDARIES[0], *(word.group() for word in words), BOUNDARIES[1])
+    offsets = [(0, 0), *(word.span() for word in words), (0, 0)]
+    special = np.zeros(len(pieces), dtype=bool)
+    special[[0, -1]] = True
+    ids = np.array([0, *(_digest(word.group().lower())[0] for word in words), 1], dtype=np.int64)
+    return Tokens(text, pieces, ids, np.array(offsets, dtype=np.int32), special)
+
+
+@lru_cache(maxsize=20_000)
+def _digest(piece: str) -> tuple[int, bytes]:
+    raw = hashlib.blake2b(piece.encode("utf-8", "surrogatepass"), digest_size=WIDTH * 2).digest()
+    return 2 + int.from_bytes(raw[:4], "little"), raw
+
+
+@lru_cache(maxsize=20_000)
+def _vector(piece: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+    signed = np.frombuffer(_digest(piece)[1], dtype="<i2").astype(np.float32)
+    return signed / np.linalg.norm(signed)

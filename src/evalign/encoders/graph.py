@@ -1,0 +1,251 @@
+"""From model.safetensors + config.json to an ONNX graph in memory, cut at the layers asked for.
+
+The weights stay where they are: every initializer is external data that points at its bytes inside
+the safetensors file, so nothing is copied to disk and protobuf's 2 GB limit never applies.
+Inputs `ids` and `mask` are (batch, tokens); there is one output (batch, tokens, width) per layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from evalign.encoders.families import Architecture, Layer
+from evalign.encoders.quantize import ACTIVATION_STEPS, ACTIVATION_ZERO, quantize_weight
+from evalign.encoders.weights import TensorPlace
+from evalign.errors import UnsupportedModelError, WeightsError
+
+OPSET = 21
+IR_VERSION = 10
+ELEMENT = {"F32": TensorProto.FLOAT, "F16": TensorProto.FLOAT16, "BF16": TensorProto.BFLOAT16}
+MASKED = float(np.finfo(np.float32).min)
+RELATIVE_BUCKETS = 32  # mpnet: defaults of the published code, not in its config
+RELATIVE_DISTANCE = 128
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderGraph:
+    """A model without its large weights, and the folder where those lie."""
+
+    model: bytes
+    folder: Path
+    outputs: tuple[str, ...]
+
+
+def build_graph(
+    architecture: Architecture,
+    tensors: Mapping[str, TensorPlace],
+    layers: tuple[int, ...],
+    precision: str = "fp32",
+) -> EncoderGraph:
+    """The encoder up to the highest of `layers`; state 0 is the embedding output."""
+    builder = _Builder(tensors, precision)
+    outputs = []
+    shape = builder.node("Shape", "ids")
+    for index, state in enumerate(_states(builder, architecture, max(layers))):
+        if index in layers:
+            width = builder.node("Shape", state, start=1)
+            output = f"layer_{index}"
+            builder.node("Reshape", state, builder.node("Concat", shape, width, axis=0), output=output)
+            outputs.append(output)
+    graph = helper.make_graph(
+        builder.nodes,
+        architecture.family,
+        [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"]) for name in ("ids", "mask")],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", "tokens", None]) for name in outputs],
+        list(builder.initializers.values()),
+    )
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
+    folder = next(iter(tensors.values())).file.parent
+    return EncoderGraph(model.SerializeToString(), folder, tuple(f"layer_{index}" for index in layers))
+
+
+def relative_buckets(distances: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """T5's bidirectional buckets of key minus query: exact up to 8, then logarithmic up to 128."""
+    half = RELATIVE_BUCKETS // 2
+    exact = half // 2
+    magnitude = np.abs(distances)
+    with np.errstate(divide="ignore"):
+        ratio = np.log(magnitude.astype(np.float32) / np.float32(exact)) / np.float32(np.log(RELATIVE_DISTANCE / exact))
+    coarse = np.where(magnitude < exact, 0, exact + (np.maximum(ratio, 0) * np.float32(half - exact)).astype(np.int64))
+    bucket = np.where(magnitude < exact, magnitude, np.minimum(coarse, half - 1))
+    return np.asarray(bucket + half * (distances > 0), dtype=np.int64)
+
+
+def _states(g: _Builder, arch: Architecture, depth: int) -> Iterator[str]:
+    """Hidden states as (batch * tokens, width), from the embeddings to layer `depth`."""
+    state = _embed(g, arch)
+    yield state
+    attention = _Attention(g, arch, g.shape(f"{arch.layers[0].query}.weight")[0])
+    for layer in arch.layers[:depth]:
+        attended = attention(state, layer)
+        state = g.norm(g.node("Add", state, attended), layer.attention_norm, arch.eps)
+        hidden = _activate(g, g.linear(state, layer.up), arch.activation)
+        state = g.norm(g.node("Add", state, g.linear(hidden, layer.down)), layer.out_norm, arch.eps)
+        yield state
+
+
+def _embed(g: _Builder, arch: Architecture) -> str:
+    total = g.node("Gather", g.weight(f"{arch.embeddings}.word_embeddings.weight"), "ids")
+    positions = g.node("Gather", g.weight(f"{arch.embeddings}.position_embeddings.weight"), _positions(g, arch))
+    total = g.node("Add", total, positions)
+    if arch.token_types:  # every token is of type 0; roberta adds its only row too
+        types = g.weight(f"{arch.embeddings}.token_type_embeddings.weight")
+        total = g.node("Add", total, g.node("Gather", types, g.constant(np.array(0))))
+    width = g.shape(f"{arch.embeddings}.word_embeddings.weight")[1]
+    flat = g.node("Reshape", total, g.constant(np.array([-1, width])))
+    normed = g.norm(flat, f"{arch.embeddings}.LayerNorm", arch.eps)
+    return g.linear(normed, arch.projection) if arch.projection else normed
+
+
+def _positions(g: _Builder, arch: Architecture) -> str:
+    if arch.position_pad is None:
+        length = g.node("Gather", g.node("Shape", "ids"), g.constant(np.array(1)))
+        return g.node("Range", g.constant(np.array(0)), length, g.constant(np.array(1)))
+    pad = g.constant(np.array(arch.position_pad))
+    real = g.node("Cast", g.node("Not", g.node("Equal", "ids", pad)), to=TensorProto.INT64)
+    counted = g.node("Mul", g.node("CumSum", real, g.constant(np.array(1))), real)
+    return g.node("Add", counted, pad)
+
+
+def _activate(g: _Builder, value: str, kind: str) -> str:
+    if kind == "relu":
+        return g.node("Relu", value)
+    return g.node("Gelu", value, approximate="none" if kind == "erf" else "tanh")
+
+
+class _Attention:
+    """Multi-head self-attention; what does not change from layer to layer is made once."""
+
+    def __init__(self, g: _Builder, arch: Architecture, width: int) -> None:
+        self.g = g
+        self.width = width
+        self.scale = (width // arch.heads) ** -0.5
+        heads = g.constant(np.array([arch.heads, width // arch.heads]))
+        self.split = g.node("Concat", g.node("Shape", "ids"), heads, axis=0)
+        blocked = g.node("Cast", g.node("Equal", "mask", g.constant(np.array(0))), to=TensorProto.FLOAT)
+        blocked = g.node("Mul", blocked, g.constant(np.array(MASKED, np.float32)))
+        self.bias = g.node("Unsqueeze", blocked, g.constant(np.array([1, 2])))
+        if arch.relative_bias:
+            self.bias = g.node("Add", self.bias, self._relative(arch.relative_bias, arch))
+
+    def __call__(self, state: str, layer: Layer) -> str:
+        g = self.g
+        query = self._heads(g.linear(state, layer.query, scale=self.scale), [0, 2, 1, 3])
+        key = self._heads(g.linear(state, layer.key), [0, 2, 3, 1])
+        value = self._heads(g.linear(state, layer.value), [0, 2, 1, 3])
+        scores = g.node("Add", g.node("MatMul", query, key), self.bias)
+        context = g.node("MatMul", g.node("Softmax", scores, axis=-1), value)
+        joined = g.node("Transpose", context, perm=[0, 2, 1, 3])
+        flat = g.node("Reshape", joined, g.constant(np.array([-1, self.width])))
+        return g.linear(flat, layer.attention_out)
+
+    def _heads(self, value: str, order: list[int]) -> str:
+        return self.g.node("Transpose", self.g.node("Reshape", value, self.split), perm=order)
+
+    def _relative(self, table: str, arch: Architecture) -> str:
+        """(1, heads, tokens, tokens): a table of buckets by distance, then a bias by bucket."""
+        g = self.g
+        reach = g.shape(f"{arch.embeddings}.position_embeddings.weight")[0]
+        buckets = g.constant(relative_buckets(np.arange(-reach, reach + 1)))
+        length = g.node("Gather", g.node("Shape", "ids"), g.constant(np.array(1)))
+        place = g.node("Range", g.constant(np.array(0)), length, g.constant(np.array(1)))
+        keys = g.node("Unsqueeze", place, g.constant(np.array([0])))
+        queries = g.node("Unsqueeze", place, g.constant(np.array([1])))
+        distance = g.node("Add", g.node("Sub", keys, queries), g.constant(np.array(reach)))
+        bias = g.node("Gather", g.weight(table), g.node("Gather", buckets, distance))
+        return g.node("Unsqueeze", g.node("Transpose", bias, perm=[2, 0, 1]), g.constant(np.array([0])))
+
+
+@dataclass
+class _Builder:
+    """Collects nodes and initializers under generated names."""
+
+    tensors: Mapping[str, TensorPlace]
+    precision: str
+    nodes: list[onnx.NodeProto] = field(default_factory=list)
+    initializers: dict[str, onnx.TensorProto] = field(default_factory=dict)
+    casts: dict[str, str] = field(default_factory=dict)
+    quantized_rows: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def node(self, op: str, *inputs: str, output: str = "", domain: str = "", **attributes: Any) -> str:
+        output = output or f"{op}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, list(inputs), [output], domain=domain, **attributes))
+        return output
+
+    def constant(self, value: np.ndarray[Any, Any], name: str = "") -> str:
+        name = name or f"constant_{value.dtype}_{value.shape}_{hash(value.tobytes()):x}"
+        if name not in self.initializers:
+            self.initializers[name] = onnx.numpy_helper.from_array(value, name)
+        return name
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        return self._place(name).shape
+
+    def weight(self, name: str) -> str:
+        """A float32 tensor of the model; half-precision ones are widened once, at load time."""
+        place = self._place(name)
+        if place.dtype not in ELEMENT:
+            raise UnsupportedModelError(f"{name}: {place.dtype} weights are not built here; use backend=torch")
+        if name not in self.initializers:
+            tensor = TensorProto(name=name, data_type=ELEMENT[place.dtype], dims=place.shape)
+            tensor.data_location = TensorProto.EXTERNAL
+            where = {"location": place.file.name, "offset": place.offset, "length": place.length}
+            for key, value in where.items():
+                tensor.external_data.add(key=key, value=str(value))
+            self.initializers[name] = tensor
+        if place.dtype == "F32":
+            return name
+        if name not in self.casts:
+            self.casts[name] = self.node("Cast", name, to=TensorProto.FLOAT)
+        return self.casts[name]
+
+    def linear(self, value: str, base: str, scale: float = 1.0) -> str:
+        """`scale * (value @ weight.T + bias)`, as torch lays the weight out."""
+        if self.precision == "int8":
+            return self._quantized(value, base, scale)
+        weight, bias = self.weight(f"{base}.weight"), self.weight(f"{base}.bias")
+        return self.node("Gemm", value, weight, bias, transB=1, alpha=scale, beta=scale)
+
+    def norm(self, value: str, base: str, eps: float) -> str:
+        suffixes = ("weight", "bias") if f"{base}.weight" in self.tensors else ("gamma", "beta")
+        weight, bias = (self.weight(f"{base}.{suffix}") for suffix in suffixes)  # old checkpoints: gamma, beta
+        return self.node("LayerNormalization", value, weight, bias, axis=-1, epsilon=eps)
+
+    def _quantized(self, value: str, base: str, scale: float) -> str:
+        names = tuple(f"{base}.{part}" for part in ("int8", "scales", "offsets"))
+        if names[0] not in self.initializers:
+            weight = quantize_weight(self._place(f"{base}.weight").read())
+            self.constant(weight.values, names[0])
+            self.constant(weight.scales * np.float32(scale), names[1])
+            self.constant(self._place(f"{base}.bias").read() * np.float32(scale), names[2])
+        rows, row_scales = self._quantized_rows(value)
+        one, zero = self.constant(np.array(1, np.float32)), self.constant(np.array(ACTIVATION_ZERO, np.uint8))
+        product = self.node("MatMulIntegerToFloat", rows, names[0], one, names[1], zero, domain="com.microsoft")
+        return self.node("Add", self.node("Mul", product, row_scales), names[2])
+
+    def _quantized_rows(self, value: str) -> tuple[str, str]:
+        """Activations as uint8 around ACTIVATION_ZERO, each token row with its own scale."""
+        if value not in self.quantized_rows:
+            last = self.constant(np.array([-1]))
+            highest = self.node("ReduceMax", value, last, keepdims=0)
+            lowest = self.node("ReduceMin", value, last, keepdims=0)
+            peak = self.node("Max", highest, self.node("Neg", lowest), self.constant(np.array(1e-12, np.float32)))
+            scales = self.node("Mul", peak, self.constant(np.array(1 / ACTIVATION_STEPS, np.float32)))
+            zero = self.constant(np.array([ACTIVATION_ZERO], np.uint8))
+            zeros = self.node("Expand", zero, self.node("Shape", scales))
+            rows = self.node("QuantizeLinear", value, scales, zeros, axis=0)
+            self.quantized_rows[value] = rows, self.node("Unsqueeze", scales, self.constant(np.array([1])))
+        return self.quantized_rows[value]
+
+    def _place(self, name: str) -> TensorPlace:
+        if name not in self.tensors:
+            raise WeightsError(f"the weights hold no tensor {name!r}; they do not fit their config.json")
+        return self.tensors[name]

@@ -1,0 +1,41 @@
+"""Remembers the vectors of references, so that the next system's candidates are all that is run."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection, Iterable
+
+from evalign.encoders.base import Encoder
+from evalign.types import Embedded
+
+MAX_BYTES = 256 * 2**20
+MAX_TEXTS = 16_384  # small vectors cost mostly their Python objects, which no byte count sees
+
+
+class EmbeddingMemory:
+    """An encoder with a bounded memory; the texts used longest ago are forgotten first."""
+
+    def __init__(self, encoder: Encoder, max_bytes: int = MAX_BYTES) -> None:
+        self.encoder = encoder
+        self._max_bytes = max_bytes
+        self._kept: OrderedDict[str, Embedded] = OrderedDict()
+        self._bytes = 0
+
+    def encode(self, texts: Iterable[str], keep: Collection[str] = ()) -> dict[str, Embedded]:
+        """Every text's vectors; those in `keep` are remembered for later calls."""
+        wanted = list(dict.fromkeys(texts))
+        found = {text: self._kept[text] for text in wanted if text in self._kept}
+        missing = [text for text in wanted if text not in found]
+        found.update(zip(missing, self.encoder.encode(missing), strict=True))
+        for text in keep:
+            self._remember(text, found[text])
+        return found
+
+    def _remember(self, text: str, embedded: Embedded) -> None:
+        if text not in self._kept:
+            self._bytes += embedded.vectors.nbytes
+        self._kept[text] = embedded
+        self._kept.move_to_end(text)
+        while self._kept and (self._bytes > self._max_bytes or len(self._kept) > MAX_TEXTS):
+            _, forgotten = self._kept.popitem(last=False)
+            self._bytes -= forgotten.vectors.nbytes

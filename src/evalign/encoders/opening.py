@@ -1,0 +1,77 @@
+"""From a choice of model, layers and backend to a loaded encoder, shared by every metric that asks alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from evalign.encoders.base import Encoder, Reading
+from evalign.encoders.families import FAMILIES
+from evalign.encoders.known import UNTUNED_DEPTH
+from evalign.encoders.layers import parse_layers
+from evalign.encoders.memory import EmbeddingMemory
+from evalign.encoders.models import Located, locate
+from evalign.errors import SpecError
+
+BACKENDS = ("auto", "ort", "torch")
+PRECISIONS = ("fp32", "int8", "bf16", "fp16")
+FAKE = "fake"
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderChoice:
+    """Everything that decides a token vector, and how many threads compute it."""
+
+    model: str = "minilm"
+    layer: str | None = None  # None: the tuned one; "all": every state
+    precision: str = "fp32"
+    backend: str = "auto"
+    device: str = "cpu"
+    reading: Reading = field(default_factory=Reading)
+    threads: int = 0
+
+
+@lru_cache(maxsize=3)
+def open_encoder(choice: EncoderChoice) -> EmbeddingMemory:
+    """A loaded model is kept: scoring again, or with another metric, does not load it again."""
+    if choice.model == FAKE:
+        from evalign.encoders.fake import FakeEncoder
+
+        layers = None if choice.layer == "all" else parse_layers(choice.layer or "2")
+        return EmbeddingMemory(FakeEncoder(layers))
+    located = locate(choice.model)
+    encoder = _load(located, choice)
+    encoder.name = located.pinned
+    return EmbeddingMemory(encoder)
+
+
+def _load(located: Located, choice: EncoderChoice) -> Encoder:
+    config = located.config()
+    layers = None if choice.layer == "all" else parse_layers(choice.layer or _default_layer(located, config))
+    if _backend(choice, str(config.get("model_type"))) == "torch":
+        from evalign.encoders.torch_hf import TorchEncoder
+
+        return TorchEncoder(located.directory, config, layers, choice.reading, choice.precision, choice.device)
+    from evalign.encoders.ort import OrtEncoder
+
+    return OrtEncoder(located.directory, config, layers, choice.reading, choice.precision, choice.threads)
+
+
+def _backend(choice: EncoderChoice, family: str) -> str:
+    light = choice.device == "cpu" and choice.precision in ("fp32", "int8") and family in FAMILIES
+    backend = choice.backend if choice.backend != "auto" else ("ort" if light else "torch")
+    if backend == "torch" and choice.precision == "int8":
+        raise SpecError("precision=int8 runs with backend=ort only; backend=torch has fp32, bf16, fp16")
+    if backend == "ort" and (choice.device != "cpu" or choice.precision in ("bf16", "fp16")):
+        raise SpecError("backend=ort runs fp32 or int8 on the cpu; for other devices and precisions use backend=torch")
+    return backend
+
+
+def _default_layer(located: Located, config: dict[str, object]) -> str:
+    """The tuned layer, or three quarters of the depth, where most tuned layers lie; signatures show it."""
+    if located.tuned_layer is not None:
+        return located.tuned_layer
+    depth = config.get("num_hidden_layers", config.get("n_layers"))
+    if not isinstance(depth, int):
+        raise SpecError(f"no tuned layer is known for {located.label}; give one, as in layer=9")
+    return str(round(UNTUNED_DEPTH * depth))

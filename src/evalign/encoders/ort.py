@@ -1,0 +1,65 @@
+"""The backend without torch: ONNX Runtime over a graph built from safetensors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+
+from evalign.encoders.base import BatchingEncoder, Reading
+from evalign.encoders.families import architecture
+from evalign.encoders.graph import EncoderGraph, build_graph
+from evalign.encoders.layers import check_layers
+from evalign.encoders.tokenizer import Tokenizer
+from evalign.encoders.weights import tensor_places
+from evalign.errors import WeightsError
+from evalign.types import Ints
+
+PRECISIONS = ("fp32", "int8")
+
+
+class OrtEncoder(BatchingEncoder):
+    """A model directory on the CPU. `layers=None` gives every state, the embeddings' first."""
+
+    def __init__(
+        self,
+        directory: Path,
+        config: dict[str, Any],
+        layers: tuple[int, ...] | None,
+        reading: Reading,
+        precision: str = "fp32",
+        threads: int = 0,
+    ) -> None:
+        tensors = tensor_places(directory)
+        arch = architecture(config, tensors)
+        layers = check_layers(layers, len(arch.layers))
+        tokenizer = Tokenizer.from_directory(directory)
+        positions = tensors[f"{arch.embeddings}.position_embeddings.weight"].shape[0] - arch.position_offset
+        super().__init__(tokenizer, layers, reading.within(positions, tokenizer), config.get("pad_token_id") or 0)
+        self.name = directory.name
+        self.precision = precision
+        graph = build_graph(arch, tensors, layers, precision)
+        self._outputs = list(graph.outputs)
+        self._session = _session(graph, threads)
+
+    def forward(self, ids: Ints, mask: Ints) -> npt.NDArray[np.float32]:
+        """Runs one padded batch."""
+        states = self._session.run(self._outputs, {"ids": ids, "mask": mask})
+        return states[0][None] if len(states) == 1 else np.stack(states)
+
+
+def _session(graph: EncoderGraph, threads: int) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    options.enable_mem_pattern = False  # no two batches have the same shape
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(graph.folder))
+    try:
+        return onnxruntime.InferenceSession(graph.model, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's own errors share no base class but this
+        raise WeightsError(f"ONNX Runtime cannot load the model in {graph.folder}: {error}") from error

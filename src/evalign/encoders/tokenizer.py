@@ -1,0 +1,112 @@
+"""Text -> Tokens through a tokenizer.json, with offsets into the original text.
+
+The file's own truncation and padding are switched off (MiniLM's cuts and pads to 128): length is
+our policy, see windows.py. Surrounding white space never counts, as in bert_score.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tokenizers import Encoding
+from tokenizers import Tokenizer as Backend
+
+from evalign.errors import ModelError
+from evalign.types import Tokens
+
+NO_LIMIT = 1_000_000  # tokenizer_config.json writes "no limit" as 1e30
+
+
+class Tokenizer:
+    """A tokenizer.json held to one policy: no truncation, no padding, one token per word wherever it stands."""
+
+    def __init__(self, definition: str, max_length: int | None = None) -> None:
+        self.max_length = max_length
+        settings: dict[str, Any] = json.loads(definition)
+        settings["truncation"] = settings["padding"] = None
+        _add_prefix_space(settings.get("pre_tokenizer"))
+        canonical = json.dumps(settings, sort_keys=True)
+        self.fingerprint = hashlib.sha256(canonical.encode()).hexdigest()
+        self._backend = Backend.from_str(canonical)
+        self.unknown_id = _unknown_id(settings, self._backend)
+        framed = self._backend.encode("a")
+        own = [i for i, special in enumerate(framed.special_tokens_mask) if not special]
+        self.prefix_ids: tuple[int, ...] = tuple(framed.ids[: own[0]])
+        self.suffix_ids: tuple[int, ...] = tuple(framed.ids[own[-1] + 1 :])
+
+    @classmethod
+    def from_directory(cls, directory: Path) -> Tokenizer:
+        """Reads tokenizer.json, and the length limit from tokenizer_config.json."""
+        file = directory / "tokenizer.json"
+        if not file.is_file():
+            raise ModelError(
+                f"{directory}: no tokenizer.json there; write one with "
+                "transformers.AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)"
+            )
+        limit = None
+        config = directory / "tokenizer_config.json"
+        try:
+            if config.is_file():
+                limit = json.loads(config.read_text("utf-8")).get("model_max_length")
+            return cls(file.read_text("utf-8"), None if limit is None or limit > NO_LIMIT else int(limit))
+        except Exception as error:  # the tokenizers library raises bare Exception on a broken file
+            raise ModelError(f"{file}: not a tokenizer definition ({error})") from error
+
+    @property
+    def frame_length(self) -> int:
+        """Special tokens added around every text."""
+        return len(self.prefix_ids) + len(self.suffix_ids)
+
+    @cached_property
+    def special_ids(self) -> frozenset[int]:
+        """Ids of the tokens put around a text; they weigh nothing, also when a text spells one out."""
+        return frozenset(self.prefix_ids + self.suffix_ids)
+
+    def piece(self, token_id: int) -> str:
+        """How the vocabulary spells an id."""
+        return str(self._backend.id_to_token(token_id))
+
+    def __call__(self, texts: Sequence[str]) -> list[Tokens]:
+        """All tokens of every text, special ones included, nothing cut."""
+        cleaned = [_utf8(text.strip()) for text in texts]
+        encodings = self._backend.encode_batch(cleaned)
+        return [self._tokens(text, encoding) for text, encoding in zip(texts, encodings, strict=True)]
+
+    def _tokens(self, text: str, encoding: Encoding) -> Tokens:
+        special = np.array(encoding.special_tokens_mask, dtype=bool)
+        offsets = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
+        offsets[~special] += len(text) - len(text.lstrip())
+        ids = np.array(encoding.ids, dtype=np.int64)
+        unknown = int((ids == self.unknown_id).sum()) if self.unknown_id is not None else 0
+        return Tokens(text, tuple(encoding.tokens), ids, offsets, special, unknown)
+
+
+def _utf8(text: str) -> str:
+    """Lone surrogates cannot be encoded; U+FFFD takes their place, one for one, so offsets hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text)
+    return text
+
+
+def _add_prefix_space(pre_tokenizer: dict[str, Any] | None) -> None:
+    """Byte-level vocabularies spell a word at the start of a text differently; bert_score evens that out too."""
+    if pre_tokenizer is None:
+        return
+    for part in [pre_tokenizer, *pre_tokenizer.get("pretokenizers", [])]:
+        if part.get("type") == "ByteLevel" and part.get("use_regex", True):
+            part["add_prefix_space"] = True
+
+
+def _unknown_id(settings: dict[str, Any], backend: Backend) -> int | None:
+    name = settings["model"].get("unk_token")
+    if isinstance(settings["model"].get("unk_id"), int):  # unigram models
+        return int(settings["model"]["unk_id"])
+    return backend.token_to_id(name) if name else None

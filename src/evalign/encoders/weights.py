@@ -1,0 +1,102 @@
+"""Reads the headers of safetensors files: where each tensor's bytes lie, nothing else.
+
+In: a model directory. Out: `TensorPlace` per tensor name. The bytes themselves are never read
+here: ONNX Runtime maps them straight from the file (see graph.py), so there is no second copy.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evalign.errors import WeightsError
+
+HEADER_LIMIT = 100_000_000  # the limit of the safetensors format itself
+ITEM_SIZE = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPlace:
+    """One tensor inside a safetensors file: offset and length count bytes from the file's start."""
+
+    file: Path
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    length: int
+
+    def read(self) -> np.ndarray[Any, Any]:
+        """The tensor as float32; only for the few small ones that a graph must change."""
+        raw = np.fromfile(self.file, dtype=np.uint8, count=self.length, offset=self.offset)
+        if self.dtype == "BF16":
+            return (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(self.shape)
+        kinds = {"F64": np.float64, "F32": np.float32, "F16": np.float16}
+        if self.dtype not in kinds:
+            raise WeightsError(f"{self.file}: expected a float tensor, found {self.dtype}")
+        return raw.view(kinds[self.dtype]).astype(np.float32).reshape(self.shape)
+
+
+def weight_files(directory: Path) -> list[Path]:
+    """The safetensors files of a model directory: one, or the shards its index names."""
+    single = directory / "model.safetensors"
+    if single.is_file():
+        return [single]
+    index = directory / "model.safetensors.index.json"
+    if index.is_file():
+        try:
+            names = sorted(set(json.loads(index.read_text("utf-8"))["weight_map"].values()))
+        except (ValueError, KeyError, AttributeError) as error:
+            raise WeightsError(f"{index}: not a safetensors index ({error})") from error
+        missing = [name for name in names if not (directory / name).is_file()]
+        if missing:
+            raise WeightsError(f"{directory}: the index names {missing[0]}, which is not there")
+        return [directory / name for name in names]
+    pickled = sorted(path.name for path in directory.glob("*.bin"))
+    hint = (
+        f"; it holds {pickled[0]}, and pickled weights are never loaded: convert them with "
+        "safetensors (model.save_pretrained writes it)"
+        if pickled
+        else ""
+    )
+    raise WeightsError(f"{directory}: no model.safetensors there{hint}")
+
+
+def tensor_places(directory: Path) -> dict[str, TensorPlace]:
+    """Every tensor of a model directory by name."""
+    places: dict[str, TensorPlace] = {}
+    for file in weight_files(directory):
+        # The real path: ONNX Runtime refuses external data behind a link that leaves its folder.
+        places.update(_header(file.resolve()))
+    return places
+
+
+def _header(file: Path) -> dict[str, TensorPlace]:
+    size = file.stat().st_size
+    with file.open("rb") as stream:
+        head = stream.read(8)
+        length = struct.unpack("<Q", head)[0] if len(head) == 8 else 0
+        if not 2 <= length <= min(size - 8, HEADER_LIMIT):
+            raise WeightsError(f"{file}: damaged, its header length does not fit the file; get it again")
+        raw = stream.read(length)
+    try:
+        header = json.loads(raw)
+        return {name: _place(file, entry, 8 + length, size) for name, entry in header.items() if name != "__metadata__"}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise WeightsError(f"{file}: damaged, its header cannot be read ({error}); get it again") from error
+
+
+def _place(file: Path, entry: dict[str, Any], data_start: int, size: int) -> TensorPlace:
+    start, stop = entry["data_offsets"]
+    shape = tuple(int(extent) for extent in entry["shape"])
+    item = ITEM_SIZE[entry["dtype"]]
+    if not 0 <= start <= stop <= size - data_start:
+        raise WeightsError(f"{file}: damaged or cut short, a tensor lies outside the file; get it again")
+    if stop - start != item * math.prod(shape):
+        raise WeightsError(f"{file}: damaged, a tensor's size does not fit its shape; get it again")
+    return TensorPlace(file, entry["dtype"], shape, data_start + start, stop - start)

@@ -1,0 +1,1 @@
+"""Pure functions of a similarity matrix; they know nothing of text."""

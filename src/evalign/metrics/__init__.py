@@ -1,0 +1,1 @@
+"""One file per metric, on a shared base and a registry."""

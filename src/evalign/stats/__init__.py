@@ -1,0 +1,1 @@
+"""Sums, correlation and significance."""
