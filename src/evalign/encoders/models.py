@@ -72,6 +72,24 @@ def fetched_directory(model: KnownModel) -> Path:
     return cache_folder() / "models" / model.label
 
 
+def cached_repositories() -> list[tuple[str, Path]]:
+    """Hub repositories in the Hugging Face cache that hold safetensors."""
+    from huggingface_hub import scan_cache_dir
+    from huggingface_hub.errors import CacheNotFound
+
+    try:
+        repositories = scan_cache_dir().repos
+    except (CacheNotFound, OSError, ValueError):
+        return []
+    return sorted(
+        (repository.repo_id, Path(revision.snapshot_path))
+        for repository in repositories
+        if repository.repo_type == "model"
+        for revision in repository.revisions
+        if any(file.file_name.endswith(".safetensors") for file in revision.files)
+    )
+
+
 def _local_directories(model: KnownModel) -> Iterator[Path]:
     places = (fetched_directory(model), _package_directory(model), _hub_directory(model.repo, model.revision, True))
     return (place for place in places if place is not None and (place / "model.safetensors").is_file())

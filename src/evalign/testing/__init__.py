@@ -1,1 +1,12 @@
-"""Laws that every metric must obey."""
+"""Laws that every metric must obey, for authors of metrics.
+
+    >>> from evalign.testing import check_metric
+    >>> check_metric(evalign.metric("bertscore(model=fake)"))
+
+It returns nothing, or raises `LawBroken`, which names the law, the metric and the fewest rows that show it.
+"""
+
+from evalign.testing.laws import LAWS, check_metric
+from evalign.testing.trial import LawBroken
+
+__all__ = ["LAWS", "LawBroken", "check_metric"]

@@ -1,0 +1,69 @@
+"""`evalign`: the command group, and the one place where errors become a sentence and an exit code.
+
+0: every row was scored.  2: bad input.  3: some rows failed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from evalign.errors import EvalignError, nearest
+from evalign.version import __version__
+
+COMMANDS = {
+    "score": "Score candidates against references.",
+    "align": "Show which tokens of two texts match.",
+    "explain": "Show a metric's arithmetic, step by step.",
+    "idf": "Fit IDF tables for use with idf=FILE.",
+    "metrics": "List the metrics and their options.",
+    "models": "List the models here, and get the others.",
+}
+
+
+class LazyGroup(click.Group):
+    """Commands are imported when they are run: `evalign --help` loads nothing heavy."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of the table above."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command by name, or a usage error with the nearest names."""
+        if cmd_name not in COMMANDS:
+            raise click.UsageError(f"no command {cmd_name!r}; {nearest(cmd_name, COMMANDS)}")
+        command: click.Command = getattr(import_module(f"evalign.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The summaries above, so that help needs no import."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="evalign")
+def cli() -> None:
+    """Judge generated text by aligning it with reference text."""
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """The console script."""
+    try:
+        code = cli.main(arguments, prog_name="evalign", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except EvalignError as error:
+        click.echo(f"evalign: {error}", err=True)
+        sys.exit(2)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except click.Abort:
+        sys.exit(130)
+    except BrokenPipeError:  # `| head`: the reader has what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

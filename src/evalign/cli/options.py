@@ -1,0 +1,50 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+
+from evalign.errors import InputError, SpecError
+from evalign.metrics.base import Metric
+from evalign.metrics.bertscore import BERTScore
+from evalign.metrics.registry import metric
+from evalign.metrics.tokens import TokenMetric
+from evalign.types import Alignment
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def threads_option(function: Function) -> Function:
+    """`--threads N`."""
+    return click.option(
+        "--threads", type=click.IntRange(0), default=0, help="Threads of the encoder; 0: one per core."
+    )(function)
+
+
+def parse_metric(spec: str, threads: int = 0) -> Metric:
+    """A metric from a spec, with the run-time options it understands filled in."""
+    parsed = metric(spec)
+    return dataclasses.replace(parsed, threads=threads) if threads and isinstance(parsed, TokenMetric) else parsed
+
+
+def stdout_console() -> Console:
+    """As wide as the terminal; wide when output goes to a file, so that no table is folded there."""
+    return Console(width=None if sys.stdout.isatty() else max(160, shutil.get_terminal_size().columns), highlight=False)
+
+
+def aligned_pair(spec: str, candidate: str, reference: str, threads: int) -> Alignment:
+    """The alignment of one pair under a metric that has one; empty texts have none."""
+    chosen = parse_metric(spec, threads)
+    if not isinstance(chosen, BERTScore):
+        raise SpecError(f"{chosen.name} does not match tokens; try -m bertscore")
+    for name, text in (("candidate", candidate), ("reference", reference)):
+        if not text.strip():
+            raise InputError(f"the {name} is empty, so there is nothing to match")
+    return chosen.align(candidate, reference)

@@ -1,0 +1,103 @@
+"""Scores a stream of rows with several metrics at once, holding one block of rows at a time.
+
+Segments leave as they are made; what stays is one exact sum per system, metric and field.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalign.errors import InputError, SpecError
+from evalign.jobs.rows import RowSource
+from evalign.metrics.base import Metric, Scorer, blocks
+from evalign.stats.sums import ExactSum
+from evalign.types import Row, Segment
+
+
+@dataclass
+class Result:
+    """The running totals of one system under one metric."""
+
+    system: str
+    metric: str
+    signature: str
+    fields: tuple[str, ...]
+    sums: dict[str, ExactSum] = field(default_factory=dict)
+    flags: Counter[str] = field(default_factory=Counter)
+    failed: int = 0
+
+    def add(self, segment: Segment) -> None:
+        """Takes in one row; a failed one is counted and leaves the means alone."""
+        if segment.error is not None:
+            self.failed += 1
+            return
+        self.flags.update(segment.flags)
+        for name, value in segment.scores.items():
+            self.sums.setdefault(name, ExactSum()).add(value)
+
+    @property
+    def n(self) -> int:
+        """Rows scored."""
+        return next((total.count for total in self.sums.values()), 0)
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Mean of each field."""
+        return {name: total.mean for name, total in self.sums.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """One entry of the command line's `results`."""
+        plain = {
+            "system": self.system,
+            "metric": self.metric,
+            "signature": self.signature,
+            "n": self.n,
+            "scores": self.scores,
+            "flags": dict(self.flags),
+        }
+        return plain | {"failed": self.failed} if self.failed else plain
+
+
+def score_source(
+    source: RowSource, metrics: list[Metric], emit: Callable[[Result, Segment], None] = lambda _r, _s: None
+) -> list[Result]:
+    """Totals per system and metric, in order of appearance; `emit` gets every segment as it is made."""
+    scorers = [(metric, _scorer(metric, source)) for metric in metrics]
+    results: dict[tuple[str, str], Result] = {}
+    for block in blocks(source):
+        for metric, scorer in scorers:
+            metric.check_needs(block)
+            for row, segment in zip(block, _scored(scorer, block), strict=True):
+                key = row.system, str(metric)
+                if key not in results:
+                    results[key] = Result(row.system, str(metric), str(scorer.signature), metric.fields)
+                results[key].add(segment)
+                emit(results[key], segment)
+    if not results:
+        raise InputError("no rows to score: the input is empty")
+    return list(results.values())
+
+
+def _scorer(metric: Metric, source: RowSource) -> Scorer:
+    if not metric.needs_corpus:
+        return metric.scorer()
+    if not source.rereadable:
+        raise SpecError(
+            f"{metric}: a stream can be read only once; fit a table first (evalign idf fit) and pass idf=FILE"
+        )
+    return metric.scorer(source)
+
+
+def _scored(scorer: Scorer, block: list[Row]) -> Iterator[Segment]:
+    """A row that cannot be scored fails alone; its neighbours are scored."""
+    try:
+        yield from scorer.score(block)
+    except InputError:
+        for row in block:
+            try:
+                yield from scorer.score([row])
+            except InputError as error:
+                yield Segment(row.id, {}, error=str(error))

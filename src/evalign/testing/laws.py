@@ -1,0 +1,245 @@
+"""The laws. Each looks at a metric on trial and yields the counter-examples it finds; none means obeyed.
+
+A new law is one function and one line of `LAWS`; tests/test_seeded_bugs.py must show a bug that it catches.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import fields, replace
+from functools import partial
+
+import numpy as np
+
+from evalign.errors import EvalignError, SpecError, nearest
+from evalign.metrics.base import Metric
+from evalign.metrics.registry import METRICS, metric, metric_class
+from evalign.metrics.signature import Signature
+from evalign.metrics.spec import parse_spec
+from evalign.testing.sample import STRANGE, WORDS, make_text
+from evalign.testing.trial import Counterexample, LawBroken, ScoringFailed, Trial, fewest
+from evalign.types import Row, Segment
+
+Law = Callable[[Trial], Iterator[Counterexample]]
+CALLS = (1, 2, 7, 64)  # rows per call
+BUDGETS = (64, 16_384)  # tokens per batch: every text alone, and all texts in one
+LONG_WORDS = (100, 300)  # beside these a short text is mostly padding; short enough to share its batch
+ROUNDING = 1e-9
+
+
+def check_metric(
+    metric: Metric, *, skip: Collection[str] = (), tolerance: float = 1e-5, long_text: int = 100_000
+) -> None:
+    """Raises `LawBroken` for the first law that `metric` does not obey, in the order of `LAWS`.
+
+    `skip` names laws that cannot hold for it, `tolerance` is how far two scores of one row may lie apart,
+    and `long_text` is the length in characters of the longest text (a real model needs seconds for 100,000).
+    """
+    for name in skip:
+        if name not in LAWS:
+            raise SpecError(f"skip: there is no law {name!r}; {nearest(name, LAWS)}")
+    trial = Trial(metric, tolerance, long_text)
+    _ = trial.scorer  # a model that is not here is not a broken law
+    for name, law in LAWS.items():
+        if name in skip:
+            continue
+        about = str(law.__doc__).strip()
+        try:
+            found = next(law(trial), None)
+        except ScoringFailed as failed:
+            raise LawBroken(name, about, metric, failed.rows, str(failed)) from failed.__cause__
+        if found is not None:
+            raise LawBroken(name, about, metric, found.rows, found.detail)
+
+
+def one_row(trial: Trial) -> Iterator[Counterexample]:
+    """One row gives arrays of length one, and no rows give empty ones."""
+    for rows in (trial.rows[:1], []):
+        report = trial.report(rows)
+        for name in trial.metric.fields:
+            if np.shape(report[name]) != (len(rows),):
+                yield Counterexample(rows, f"{name} has shape {np.shape(report[name])}, not ({len(rows)},)")
+        for segment in report.segments:
+            if wrong := trial.unsound(segment):
+                yield Counterexample(rows, wrong)
+
+
+def row_order(trial: Trial) -> Iterator[Counterexample]:
+    """The score of a row does not depend on the order of the rows."""
+
+    def shuffled(rows: list[Row], seed: int) -> list[Segment]:
+        order = random.Random(seed).sample(range(len(rows)), len(rows))
+        back = dict(zip(order, trial.score([rows[place] for place in order]), strict=True))
+        return [back[place] for place in range(len(rows))]
+
+    for seed in range(4):
+        yield from _both_ways(trial, trial.rows, partial(shuffled, seed=seed))
+
+
+def padding(trial: Trial) -> Iterator[Counterexample]:
+    """A row scores the same alone as beside a very long one."""
+
+    def beside(rows: list[Row], text: str) -> list[Segment]:
+        return [trial.score([row, trial.pair(text, text, "long")])[0] for row in rows]
+
+    # Single words: where every real similarity is negative, a padded cell of 0 would win.
+    short = [trial.pair(one, other, f"{one}-{other}") for one in WORDS for other in WORDS[:3]]
+    for words in LONG_WORDS:
+        yield from _both_ways(trial, short, partial(beside, text=make_text(words, words)), call=1)
+
+
+def batch_size(trial: Trial) -> Iterator[Counterexample]:
+    """The score of a row does not depend on the rows per call or the tokens per batch."""
+    for call in CALLS:
+        yield from _both_ways(trial, trial.rows, partial(trial.score, call=call))
+    if "token_budget" in (option.name for option in fields(trial.metric)):
+        for budget in BUDGETS:
+            other = replace(trial, metric=replace(trial.metric, **{"token_budget": budget}))
+            yield from _both_ways(trial, trial.rows, other.score)
+
+
+def other_rows(trial: Trial) -> Iterator[Counterexample]:
+    """The score of a row does not depend on the other rows."""
+
+    def among(rows: list[Row], others: list[Row]) -> list[Segment]:
+        return trial.score([*others, *rows, *others])[len(others) :][: len(rows)]
+
+    half = len(trial.rows) // 2
+    yield from _both_ways(trial, trial.rows[:half], partial(among, others=trial.rows[half:]))
+    yield from _both_ways(trial, trial.rows[half:], partial(among, others=trial.rows[:half]))
+
+
+def repetition(trial: Trial) -> Iterator[Counterexample]:
+    """Rows scored a second time score the same, whatever is remembered from the first."""
+
+    def again(rows: list[Row]) -> list[Segment]:
+        trial.score(rows)
+        return trial.score(rows, remember=True)
+
+    yield from _both_ways(trial, trial.rows, again)
+
+
+def identity(trial: Trial) -> Iterator[Counterexample]:
+    """No other text scores better against a reference than the reference itself."""
+    if not trial.compares:
+        return
+    texts = [WORDS[0], f"{WORDS[1]} {WORDS[2]}", make_text(4, 1), make_text(30, 2), make_text(120, 3)]
+    for text in texts:
+        words = text.split()
+        changed = [" ".join(words[::-1]), " ".join(words[1:]), f"{text} {text}", f"{text} {WORDS[3]}", text.upper()]
+        rows = [trial.pair(other, text, str(place)) for place, other in enumerate([text, *changed, *texts])]
+        itself, *others = trial.main(rows)
+        for row, value in zip(rows[1:], others, strict=True):
+            if value > itself + trial.tolerance:
+                yield Counterexample(
+                    [rows[0], row], f"{trial.metric.fields[-1]} of the text itself is worse: {itself} and {value}"
+                )
+
+
+def bounds(trial: Trial) -> Iterator[Counterexample]:
+    """Every field of every row lies within the metric's bounds, unless a baseline rescales it."""
+    low, high = trial.metric.bounds
+    rows = trial.rows + [trial.pair(one, other) for one in WORDS for other in WORDS]
+    for row, segment in zip(rows, trial.score(rows), strict=True):
+        for name, value in segment.scores.items():
+            if not trial.rescaled and not low - ROUNDING <= value <= high + ROUNDING:
+                yield Counterexample([row], f"{name} is {value}, not within [{low}, {high}]")
+
+
+def empty(trial: Trial) -> Iterator[Counterexample]:
+    """A text without content on either side has the worst score and the flag `empty`; no other text has the flag."""
+    full = make_text(8)
+    nothing = [("", full), (" \n\t", full)]
+    if trial.compares:
+        nothing += [(full, ""), (full, " \n"), ("", ""), (" ", "")]
+    for candidate, reference in nothing:
+        row = trial.pair(candidate, reference)
+        (segment,) = trial.score([row])
+        if wrong := trial.unsound(segment):
+            yield Counterexample([row], wrong)
+        elif "empty" not in segment.flags:
+            yield Counterexample([row], f"the flags are {list(segment.flags)}, without 'empty'")
+        elif not trial.rescaled and any(value != trial.metric.worst for value in segment.scores.values()):
+            yield Counterexample([row], f"{dict(segment.scores)} instead of the worst value {trial.metric.worst}")
+    for count in range(1, 5):  # bert_score takes any text of two tokens for an empty one
+        row = trial.pair(" ".join(WORDS[:count]), " ".join(WORDS[:count]))
+        if "empty" in trial.score([row])[0].flags:
+            yield Counterexample([row], f"{count} words are flagged 'empty'")
+
+
+def unicode(trial: Trial) -> Iterator[Counterexample]:
+    """Any string on any side gives finite scores or an EvalignError, never another exception."""
+    plain = make_text(6)
+    long = [make_text(trial.long_text // 5)[: trial.long_text], "x" * trial.long_text]
+    for text in (*STRANGE.values(), *long):
+        pairs = [(plain, text), (text, plain)] + ([(text, text)] if len(text) < 1000 else [])
+        for candidate, reference in pairs if trial.compares else pairs[1:]:
+            row = trial.pair(candidate, reference)
+            if "sources" in trial.metric.needs and candidate == text:
+                row = replace(row, source=text)
+            try:
+                (segment,) = trial.score([row], remember=True)
+            except ScoringFailed as failed:
+                if not isinstance(failed.__cause__, EvalignError):
+                    raise
+            else:
+                if wrong := trial.unsound(segment):
+                    yield Counterexample([row], wrong)
+
+
+def whole_text(trial: Trial) -> Iterator[Counterexample]:
+    """What is added to the end of a long text changes the score, or the row is flagged `truncated`."""
+    head = make_text(trial.long_text // 5)[: trial.long_text]
+    tail = " ".join(WORDS) + "."
+    rows = [trial.pair(head, tail, "head"), trial.pair(f"{head} {tail}", tail, "head and tail")]
+    try:
+        one, other = trial.score(rows)
+    except ScoringFailed as failed:
+        if not isinstance(failed.__cause__, EvalignError):  # refusing the text aloud is allowed
+            raise
+        return
+    if one.scores == other.scores and "truncated" not in other.flags:
+        yield Counterexample(rows, f"both give {dict(one.scores)} with the flags {list(other.flags)}")
+
+
+def spec(trial: Trial) -> Iterator[Counterexample]:
+    """The metric prints as a spec that parses back to an equal one, and so does its signature."""
+    own = trial.metric
+    name, options = parse_spec(str(own))
+    back: list[Metric] = [type(own).from_options(options)]
+    if name in METRICS and metric_class(name) is type(own):
+        back.append(metric(str(own)))
+    if name != own.name or any(other != own or hash(other) != hash(own) for other in back):
+        yield Counterexample([], f"{own!r} prints as {str(own)!r}, which parses to {back[-1]!r}")
+    signature = trial.scorer.signature
+    if Signature.parse(str(signature)) != signature or str(Signature.parse(str(signature))) != str(signature):
+        yield Counterexample([], f"{signature!r} prints as {str(signature)!r}, which parses to another")
+
+
+LAWS: dict[str, Law] = {
+    "one-row": one_row,
+    "row-order": row_order,
+    "padding": padding,
+    "batch-size": batch_size,
+    "other-rows": other_rows,
+    "repetition": repetition,
+    "identity": identity,
+    "bounds": bounds,
+    "empty": empty,
+    "unicode": unicode,
+    "whole-text": whole_text,
+    "spec": spec,
+}
+
+
+def _both_ways(
+    trial: Trial, rows: Sequence[Row], other_way: Callable[[list[Row]], Iterable[Segment]], call: int = 512
+) -> Iterator[Counterexample]:
+    """Nothing if the rows score the same as by `other_way`, else the fewest that do not."""
+
+    def wrong(some: list[Row]) -> str:
+        return trial.difference(trial.score(some, call), list(other_way(some)))
+
+    if wrong(list(rows)):
+        yield fewest(rows, wrong)
