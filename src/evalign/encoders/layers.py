@@ -10,8 +10,8 @@ from evalign.errors import LayerError
 def parse_layers(choice: int | str) -> tuple[int, ...]:
     """`4` -> (4,), `"4+6"` -> (4, 6); whether the model has them is checked when it is known."""
     text = str(choice)
-    if not re.fullmatch(r"\d+(\+\d+)*", text):
-        raise LayerError(f"layer={text}: expected a layer number from 0 up, or several as in 4+6")
+    if not re.fullmatch(r"\d{1,4}(\+\d{1,4})*", text):
+        raise LayerError(f"layer={text[:40]}: expected a layer number from 0 up, or several as in 4+6")
     layers = tuple(int(part) for part in text.split("+"))
     if len(set(layers)) != len(layers):
         raise LayerError(f"layer={text}: each layer may be named once")

@@ -91,8 +91,12 @@ def cached_repositories() -> list[tuple[str, Path]]:
 
 
 def _local_directories(model: KnownModel) -> Iterator[Path]:
-    places = (fetched_directory(model), _package_directory(model), _hub_directory(model.repo, model.revision, True))
-    return (place for place in places if place is not None and (place / "model.safetensors").is_file())
+    """One way after the other: asking the hub's cache costs an import that the others do not."""
+    ways = (fetched_directory, _package_directory, lambda known: _hub_directory(known.repo, known.revision, True))
+    for way in ways:
+        place = way(model)
+        if place is not None and (place / "model.safetensors").is_file():
+            yield place
 
 
 def _locate_known(model: KnownModel) -> Located:
@@ -119,7 +123,7 @@ def _locate_on_hub(model: str) -> Located:
     if directory is None:
         raise ModelNotFoundError(
             f"model {model!r}: no such directory, not in the Hugging Face cache, and the hub did not give it; "
-            f"{nearest(model, KNOWN)} A local copy works as model=DIRECTORY"
+            f"a local copy works as model=DIRECTORY ({nearest(model, KNOWN)})"
         )
     return _pin(directory, repo)
 

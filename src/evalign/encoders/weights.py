@@ -49,13 +49,14 @@ def weight_files(directory: Path) -> list[Path]:
         return [single]
     index = directory / "model.safetensors.index.json"
     if index.is_file():
+        present = {path.name for path in directory.iterdir()}
         try:
             names = sorted(set(json.loads(index.read_text("utf-8"))["weight_map"].values()))
-        except (ValueError, KeyError, AttributeError) as error:
+            missing = [name for name in names if name not in present]
+        except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
             raise WeightsError(f"{index}: not a safetensors index ({error})") from error
-        missing = [name for name in names if not (directory / name).is_file()]
-        if missing:
-            raise WeightsError(f"{directory}: the index names {missing[0]}, which is not there")
+        if missing or not names:
+            raise WeightsError(f"{index}: names {str(missing[:1])[:80]}, which is not in its folder")
         return [directory / name for name in names]
     pickled = sorted(path.name for path in directory.glob("*.bin"))
     hint = (
@@ -87,14 +88,18 @@ def _header(file: Path) -> dict[str, TensorPlace]:
     try:
         header = json.loads(raw)
         return {name: _place(file, entry, 8 + length, size) for name, entry in header.items() if name != "__metadata__"}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise WeightsError(f"{file}: damaged, its header cannot be read ({error}); get it again") from error
 
 
 def _place(file: Path, entry: dict[str, Any], data_start: int, size: int) -> TensorPlace:
     start, stop = entry["data_offsets"]
-    shape = tuple(int(extent) for extent in entry["shape"])
+    shape = tuple(entry["shape"])
     item = ITEM_SIZE[entry["dtype"]]
+    numbers = [start, stop, *shape]
+    # An extent beyond the file is refused before it is multiplied: such products can take minutes.
+    if any(type(number) is not int or not 0 <= number <= size for number in numbers):
+        raise WeightsError(f"{file}: damaged, a tensor's shape or place is no size within the file; get it again")
     if not 0 <= start <= stop <= size - data_start:
         raise WeightsError(f"{file}: damaged or cut short, a tensor lies outside the file; get it again")
     if stop - start != item * math.prod(shape):

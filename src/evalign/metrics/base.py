@@ -20,7 +20,7 @@ from evalign.metrics.signature import Signature
 from evalign.metrics.spec import format_spec
 from evalign.types import Report, Row, Segment
 
-BLOCK_ROWS = 512  # fixed, so that the batches a row meets do not depend on shards or workers
+BLOCK_ROWS = 1024  # fixed, so that the batches a row meets do not depend on shards or workers
 Item = TypeVar("Item")
 
 

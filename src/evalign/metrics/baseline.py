@@ -5,7 +5,6 @@ A file has the columns LAYER, P, R, F (comma or tab); x becomes (x - b) / (1 - b
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,15 +34,16 @@ class Baseline:
             raise TableError(f"rescale={path}: no baseline file there ({error.strerror})") from error
         except UnicodeDecodeError as error:
             raise TableError(f"{path}: not UTF-8 ({error.reason} at byte {error.start})") from error
-        reader = csv.reader(lines, delimiter="\t" if lines and "\t" in lines[0] else ",")
-        if next(reader, None) != COLUMNS:
+        delimiter = "\t" if lines and "\t" in lines[0] else ","
+        header, *table = [line.split(delimiter) for line in lines] or [[]]
+        if header != COLUMNS:
             raise TableError(f"{path}: expected the columns {','.join(COLUMNS)}")
         try:
-            rows = {row[0]: (float(row[1]), float(row[2]), float(row[3])) for row in reader}
+            rows = {row[0]: (float(row[1]), float(row[2]), float(row[3])) for row in table}
         except (ValueError, IndexError) as error:
             raise TableError(f"{path}: a line is not a layer and three numbers ({error})") from error
-        if any(not value < 1 for row in rows.values() for value in row):
-            raise TableError(f"{path}: a baseline must be below 1")
+        if any(not -1 <= value < 1 for row in rows.values() for value in row):
+            raise TableError(f"{path}: a baseline must be a number from -1 to below 1")
         return cls(rows, hashlib.sha256(raw).hexdigest()[:8])
 
     def row(self, layer: str) -> Floats:

@@ -22,7 +22,12 @@ class Signature:
     settings: Mapping[str, str]
 
     def __str__(self) -> str:
-        return "|".join([self.name, *(f"{key}:{quote(value, safe=SAFE)}" for key, value in self.settings.items())])
+        return "|".join(
+            [
+                self.name,
+                *(f"{key}:{quote(value, safe=SAFE, errors='surrogatepass')}" for key, value in self.settings.items()),
+            ]
+        )
 
     @classmethod
     def parse(cls, text: str) -> Signature:
@@ -33,5 +38,5 @@ class Signature:
             key, colon, value = part.partition(":")
             if not colon or not key or key in settings:
                 raise SpecError(f"signature {text!r}: {part!r} is not one key:value")
-            settings[key] = unquote(value)
+            settings[key] = unquote(value, errors="surrogatepass")
         return cls(name, settings)

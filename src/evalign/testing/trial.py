@@ -33,10 +33,10 @@ class Counterexample:
 
 
 class ScoringFailed(Exception):  # noqa: N818
-    """Scoring these rows raised what stands in `__cause__`."""
+    """These rows got no scores; `__cause__` is what scoring raised, if it did."""
 
-    def __init__(self, rows: Sequence[Row], error: Exception) -> None:
-        super().__init__(f"scoring raised {type(error).__name__}: {error}")
+    def __init__(self, rows: Sequence[Row], detail: str) -> None:
+        super().__init__(detail)
         self.rows = tuple(rows)
 
 
@@ -84,9 +84,13 @@ class Trial:
             if not remember:
                 self._forget()
             try:
-                scored.extend(self.metric.report(self.scorer, block).segments)
+                found = self.metric.report(self.scorer, block).segments
             except Exception as error:
-                raise ScoringFailed(block, error) from error
+                raise ScoringFailed(block, f"scoring raised {error!r}") from error
+            ids, back = [row.id for row in block], [segment.id for segment in found]
+            if ids != back:
+                raise ScoringFailed(block, f"rows {ids} came back as {back}")
+            scored.extend(found)
         return scored
 
     def report(self, rows: Sequence[Row]) -> Report:
@@ -96,7 +100,7 @@ class Trial:
         try:
             return self.metric.score([row.candidate for row in rows], references, sources)
         except Exception as error:
-            raise ScoringFailed(rows, error) from error
+            raise ScoringFailed(rows, f"scoring raised {error!r}") from error
 
     def main(self, rows: Iterable[Row]) -> list[float]:
         """The metric's main field, negated where lower is better, so that more is always better."""
@@ -114,8 +118,6 @@ class Trial:
 
     def difference(self, one: Sequence[Segment], other: Sequence[Segment]) -> str:
         """How two ways of scoring the same rows disagree; nothing if they agree."""
-        if [segment.id for segment in one] != [segment.id for segment in other]:
-            return f"rows {[segment.id for segment in one]} came back as {[segment.id for segment in other]}"
         for left, right in zip(one, other, strict=True):
             if wrong := self.unsound(left) or self.unsound(right):
                 return wrong
@@ -126,10 +128,23 @@ class Trial:
                 return f"flags of row {left.id} are {dict(left.counts)} one way, {dict(right.counts)} the other"
         return ""
 
+    def smallest(self, failed: ScoringFailed) -> Counterexample:
+        """The fewest of the rows that fail again, if they do in a plain call."""
+
+        def fails(rows: list[Row]) -> str:
+            try:
+                self.score(rows)
+            except ScoringFailed as again:
+                return str(again)
+            return ""
+
+        rows = list(failed.rows)
+        return fewest(rows, fails) if fails(rows) else Counterexample(rows, str(failed))
+
     def _forget(self) -> None:
         for name, value in vars(self.scorer).items():
             if isinstance(value, EmbeddingMemory):
-                setattr(self.scorer, name, EmbeddingMemory(value.encoder))
+                setattr(self.scorer, name, type(value)(value.encoder))
 
 
 def fewest(rows: Sequence[Row], wrong: Callable[[list[Row]], str]) -> Counterexample:

@@ -95,13 +95,14 @@ class IDFTable:
             frequencies = {int(token): int(count) for token, count in plain["df"].items()}
             table = cls(str(plain["tokenizer"]), int(plain["documents"]), frequencies)
         except OSError as error:
+            reason = error.strerror or error
             raise TableError(
-                f"idf={path}: no table there ({error.strerror}); idf is no, references, sources or a file"
+                f"idf={path}: no table there ({reason}); idf is no, references, sources or a file"
             ) from error
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise TableError(f"{path}: not an IDF table ({error}); make one with: evalign idf fit") from error
-        if any(not 0 <= count <= table.documents for count in frequencies.values()):
-            raise TableError(f"{path}: damaged, a token occurs in more texts than there are")
+        if table.documents < 0 or any(not 0 <= count <= table.documents for count in frequencies.values()):
+            raise TableError(f"{path}: damaged, its counts do not add up")
         return table
 
 

@@ -1,0 +1,88 @@
+"""Models and data for all tests: tiny random models made here, real models and texts where this machine has them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # no test may reach the hub; must be set before huggingface_hub is imported
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def evalign_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder of the tests' own, with links to the models the user has fetched."""
+    from evalign.folders import cache_folder
+
+    fetched = cache_folder() / "models"
+    folder = tmp_path_factory.mktemp("evalign-cache")
+    (folder / "models").mkdir()
+    for model in fetched.iterdir() if fetched.is_dir() else ():
+        (folder / "models" / model.name).symlink_to(model.resolve())
+    os.environ["EVALIGN_CACHE"] = str(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """`tiny("bert", hidden_act="relu")`: the directory of a tiny random model, built once per session."""
+    from tiny_models import build_model
+
+    built: dict[str, Path] = {}
+
+    def directory(family: str, **changes: Any) -> Path:
+        key = repr((family, sorted(changes.items())))
+        if key not in built:
+            built[key] = build_model(family, tmp_path_factory.mktemp("tiny") / f"tiny-{family}", **changes)
+        return built[key]
+
+    return directory
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    return _known("minilm")
+
+
+@pytest.fixture(scope="session")
+def mpnet() -> Path:
+    return _known("mpnet")
+
+
+def _known(name: str) -> Path:
+    from evalign.encoders.known import KNOWN
+    from evalign.encoders.models import local_directory
+
+    directory = local_directory(KNOWN[name])
+    if directory is None:
+        pytest.skip(f"the {name} weights are not on this machine: evalign models get {name}")
+    return directory
+
+
+@pytest.fixture(scope="session")
+def real_rows() -> Callable[[str], list[dict[str, Any]]]:
+    """`real_rows("wmt16_daseg")`: the rows of one file of human judgements."""
+
+    def rows(name: str) -> list[dict[str, Any]]:
+        file = DATA / f"{name}.jsonl.gz"
+        if not file.is_file():
+            pytest.skip(f"no {file}: the shared human judgements are not on this machine")
+        with gzip.open(file, "rt", encoding="utf-8") as stream:
+            return [json.loads(line) for line in stream]
+
+    return rows
+
+
+@pytest.fixture(scope="session")
+def real_pairs(real_rows: Callable[[str], list[dict[str, Any]]]) -> list[tuple[str, str]]:
+    """Distinct translations and their references from WMT16, spread over its language pairs."""
+    rows = real_rows("wmt16_daseg")
+    return [(row["candidate"], row["references"][0]) for row in rows[:: len(rows) // 700]]

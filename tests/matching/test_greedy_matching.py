@@ -1,0 +1,104 @@
+"""Greedy matching and its means, on matrices small enough to check by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from evalign.matching import greedy
+from evalign.matching.aggregate import f1, weighted_mean
+from evalign.matching.similarity import bands, similarity
+from evalign.types import Embedded, Tokens
+
+MATRIX = np.array([[0.9, 0.1, 0.3], [0.2, 0.4, 0.8]])
+MATRICES = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=7), elements=st.floats(-1, 1))
+
+
+def embedded(vectors):
+    """Tokens without text around (layers, tokens, width) vectors."""
+    count = vectors.shape[1]
+    tokens = Tokens("", ("x",) * count, np.arange(count), np.zeros((count, 2), int), np.zeros(count, bool))
+    return Embedded(tokens, vectors.astype(np.float32))
+
+
+def test_values_and_cells_by_hand():
+    rows, columns = greedy.values(MATRIX)
+    assert rows.tolist() == [0.9, 0.8]
+    assert columns.tolist() == [0.9, 0.4, 0.8]
+    assert greedy.cells(MATRIX).tolist() == [[0, 0], [1, 1], [1, 2]]
+
+
+def test_negative_similarities_stay_negative():
+    rows, columns = greedy.values(np.array([[-0.5, -0.2], [-0.9, -0.4]]))
+    assert rows.tolist() == [-0.2, -0.4]
+    assert columns.tolist() == [-0.5, -0.2]
+
+
+@given(MATRICES)
+def test_cells_hold_the_maximum_of_every_row_and_column(matrix):
+    cells = greedy.cells(matrix).tolist()
+    rows, columns = greedy.values(matrix)
+    for row in range(matrix.shape[0]):
+        assert max(matrix[r, c] for r, c in cells if r == row) == rows[row]
+    for column in range(matrix.shape[1]):
+        assert max(matrix[r, c] for r, c in cells if c == column) == columns[column]
+    assert len(cells) <= sum(matrix.shape)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_a_side_without_tokens_has_no_cells(shape):
+    assert greedy.cells(np.zeros(shape)).shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("values", "weights", "mean"),
+    [([0.2, 0.8], [1, 1], 0.5), ([0.2, 0.8], [3, 1], 0.35), ([0.2, 0.8], [0, 2], 0.8), ([0.2, 0.8], [0, 0], 0.5)],
+)
+def test_weighted_mean(values, weights, mean):
+    assert weighted_mean(np.array(values), np.array(weights, float)) == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(
+    ("precision", "recall", "expected"),
+    [(0.5, 0.5, 0.5), (1.0, 0.5, 2 / 3), (0, 0, 0), (0, 1, 0), (-0.5, 0.5, 0), (-0.3, -0.2, 0), (-0.5, 0.4999, 0)],
+)
+def test_f1(precision, recall, expected):
+    assert f1(np.array(precision), np.array(recall)) == pytest.approx(expected)
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1))
+def test_f1_lies_between_its_parts(precision, recall):
+    value = float(f1(np.array(precision), np.array(recall)))
+    assert np.isfinite(value)
+    if min(precision, recall) > 0:
+        assert min(precision, recall) * (1 - 1e-12) - 1e-100 <= value <= max(precision, recall) * (1 + 1e-12)
+    else:
+        assert value == 0
+
+
+def test_similarity_is_the_cosine_averaged_over_layers():
+    one = embedded(np.array([[[3.0, 0], [0, 2]], [[1, 0], [1, 1]]]))
+    other = embedded(np.array([[[1.0, 1]], [[-1, 0]]]))
+    root = np.sqrt(0.5)
+    expected = [[[root], [root]], [[-1], [-root]]]
+    np.testing.assert_allclose(similarity(one, other, per_layer=True), expected, atol=1e-6)
+    np.testing.assert_allclose(similarity(one, other), np.mean(expected, axis=0), atol=1e-6)
+
+
+def test_a_zero_vector_is_like_nothing():
+    zero = embedded(np.zeros((1, 2, 3)))
+    assert similarity(zero, embedded(np.ones((1, 4, 3)))).tolist() == [[0.0] * 4] * 2
+
+
+@given(st.integers(1, 30), st.integers(1, 5), st.integers(1, 3), st.integers(1, 40))
+def test_bands_are_the_matrix_in_pieces(rows, columns, layers, cells):
+    import evalign.matching.similarity as module
+
+    random = np.random.default_rng(rows * 100 + columns)
+    one, other = (embedded(random.normal(size=(layers, count, 4))) for count in (rows, columns))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BAND_CELLS", cells)
+        pieces = list(bands(one, other))
+    assert all(piece.shape[0] == 1 or piece.size <= cells for piece in pieces)
+    np.testing.assert_allclose(np.concatenate(pieces), similarity(one, other), atol=1e-6)

@@ -1,0 +1,162 @@
+"""Specs and signatures: what prints parses back, in any alphabet."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import evalign
+from evalign.errors import SpecError
+from evalign.metrics.base import Metric
+from evalign.metrics.spec import format_spec, parse_spec
+
+NAMES = st.from_regex(r"[A-Za-z][A-Za-z0-9_-]*", fullmatch=True)
+KEYS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]*", fullmatch=True)
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "options"),
+    [
+        ("bertscore", "bertscore", {}),
+        (" bertscore ", "bertscore", {}),
+        ("bertscore()", "bertscore", {}),
+        ("bertscore(layer=5)", "bertscore", {"layer": "5"}),
+        ("bertscore( layer = 5 , idf=references )", "bertscore", {"layer": "5", "idf": "references"}),
+        ('m(path="a b, (c)=\\"d\\" \\\\e")', "m", {"path": 'a b, (c)="d" \\e'}),
+        ('m(empty="")', "m", {"empty": ""}),
+        ("m(x=-1.5e-3,y=true)", "m", {"x": "-1.5e-3", "y": "true"}),
+        ("m(x=C:/models/a+b)", "m", {"x": "C:/models/a+b"}),
+    ],
+)
+def test_specs_are_parsed(spec, name, options):
+    assert parse_spec(spec) == (name, options)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["", "(", "4x", "m(", "m(x", "m(x=", "m(x=1", "m(x=1,", "m(x=1 y=2)", "m(x=1))", "m(x=1)z", "m x", 'm(x="a)',
+     "m(x=1,x=2)", "m(=1)", "m(x=a b)", "m(x==1)", "m)"],
+)  # fmt: skip
+def test_broken_specs_say_where(spec):
+    with pytest.raises(SpecError, match=re.escape(repr(spec))):
+        parse_spec(spec)
+
+
+@given(NAMES, st.dictionaries(KEYS, st.text(), max_size=4))
+def test_what_is_formatted_parses_back(name, options):
+    assert parse_spec(format_spec(name, options)) == (name, options)
+
+
+@given(NAMES, st.dictionaries(KEYS, st.text(min_size=0), max_size=5))
+def test_a_signature_parses_back(name, settings):
+    signature = evalign.Signature(name, settings)
+    assert evalign.Signature.parse(str(signature)) == signature
+    assert "\n" not in str(signature)
+
+
+@pytest.mark.parametrize("broken", ["bertscore|layer", "bertscore|:4", "bertscore|layer:4|layer:5", "bertscore|"])
+def test_broken_signatures(broken):
+    with pytest.raises(SpecError, match="not one key:value"):
+        evalign.Signature.parse(broken)
+    with pytest.raises(SpecError):
+        evalign.metric(broken)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {}, {"layer": "3"}, {"layer": "1+2"}, {"specials": "drop"}, {"idf": "references"}, {"multiref": "mean"},
+        {"overlong": "truncate"}, {"overlong": "error", "max_length": 64}, {"idf": "sources", "layer": "0"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_the_signature_of_a_score_rebuilds_its_metric(options):
+    metric = evalign.BERTScore(model="fake", **options)
+    texts = ["a cat sat", "the dog"], ["the cat sat down", "a dog"]
+    report = metric.score(*texts, sources=texts[0])
+    rebuilt = evalign.metric(report.signature)
+    again = rebuilt.score(*texts, sources=texts[0])
+    assert again.signature == report.signature
+    np.testing.assert_array_equal(np.stack(list(again)), np.stack(list(report)))
+
+
+def test_the_signature_of_minilm(minilm):
+    report = evalign.metric("bertscore").score(["a cat"], ["the cat"])
+    assert report.signature == (
+        "bertscore|model:all-MiniLM-L6-v2@53aa5117|layer:4|match:greedy|specials:keep|idf:no|base:no|"
+        f"multiref:max-f1|overlong:window|prec:fp32|v:{evalign.__version__}"
+    )
+    assert evalign.metric(report.signature).score(["a cat"], ["the cat"]).signature == report.signature
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("fake@00000000", "fake@11111111"), "pins fake@11111111, but what is found here is fake@00000000"),
+        (("idf:no", "idf:table@12345678"), "IDF or baseline file is needed"),
+        (("base:no", "base:12345678"), "IDF or baseline file is needed"),
+        (("bertscore|", "bartscore|"), "unknown metric 'bartscore'; did you mean bertscore"),
+    ],
+)
+def test_a_signature_that_cannot_be_kept_is_refused(change, said):
+    signature = evalign.BERTScore(model="fake").score(["a"], ["a"]).signature
+    assert change[0] in signature
+    with pytest.raises(SpecError, match=said):
+        evalign.metric(signature.replace(*change))
+
+
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        ("bertscore", {}),
+        ("bertscore(layer=5)", {"layer": 5}),
+        ("bertscore(layer=4+6, idf=references)", {"layer": "4+6", "idf": "references"}),
+        ('bertscore(model="a dir", max_length=40)', {"model": "a dir", "max_length": "40"}),
+        ("bertscore(rescale=base.tsv)", {"rescale": "base.tsv"}),
+        ("bertscore(rescale=true)", {"rescale": True}),
+    ],
+)
+def test_a_metric_prints_as_its_spec(spec, options):
+    metric = evalign.BERTScore(**options)
+    assert str(metric) == spec
+    assert evalign.metric(spec) == metric
+    assert hash(evalign.metric(spec)) == hash(metric)
+
+
+@given(st.data())
+def test_any_metric_parses_back_to_an_equal_value(data):
+    options = {}
+    for item in dataclasses.fields(evalign.BERTScore):
+        if choices := item.metadata["choices"]:
+            options[item.name] = data.draw(st.sampled_from(choices))
+        elif isinstance(item.default, int):
+            options[item.name] = data.draw(st.integers(-5, 10**9))
+        else:
+            options[item.name] = data.draw(st.text())
+    metric = evalign.BERTScore(**options)
+    assert evalign.metric(str(metric)) == metric
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("bertscor", "unknown metric 'bertscor'; did you mean bertscore"),
+        ("bertscore(layr=4)", "no option 'layr'; did you mean layer"),
+        ("bertscore(multiref=max)", "multiref=max: did you mean"),
+        ("bertscore(max_length=ten)", "max_length=ten: expected a whole number"),
+        ("bertscore(precision=fp8)", "precision=fp8: "),
+    ],
+)
+def test_mistyped_specs_are_corrected(spec, said):
+    with pytest.raises(SpecError, match=re.escape(said)):
+        evalign.metric(spec)
+
+
+def test_every_option_has_one_line_of_help():
+    for item in dataclasses.fields(evalign.BERTScore):
+        assert item.metadata["about"]
+        assert item.metadata["choices"] == () or item.default in item.metadata["choices"]
+    assert issubclass(evalign.BERTScore, Metric)

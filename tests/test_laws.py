@@ -1,0 +1,241 @@
+"""Every metric obeys every law, in a light form here and with a real model below; laws on random texts follow.
+
+A metric that is added to the registry must be given a line in LIGHT.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evalign
+from evalign.encoders.opening import open_encoder
+from evalign.errors import SpecError
+from evalign.metrics.base import Metric, Scorer
+from evalign.metrics.bertscore import BERTScore
+from evalign.metrics.registry import METRICS
+from evalign.metrics.signature import Signature
+from evalign.metrics.tokens import MULTIREF, count_idf
+from evalign.testing import LAWS, LawBroken, check_metric
+from evalign.testing.sample import SENTENCES
+from evalign.types import Row, Segment
+
+# {table}: IDF counted over sentences, {zeros}: over one text, so that its words weigh nothing, {base}: a baseline.
+LIGHT: dict[str, tuple[str, ...]] = {
+    "bertscore": (
+        "bertscore(model=fake)",
+        "bertscore(model=fake, layer=1+3)",
+        "bertscore(model=fake, layer=0, specials=drop)",
+        "bertscore(model=fake, multiref=mean)",
+        "bertscore(model=fake, multiref=per-field-max, specials=drop)",
+        "bertscore(model=fake, idf={table})",
+        "bertscore(model=fake, idf={table}, specials=drop)",
+        "bertscore(model=fake, idf={zeros})",
+        "bertscore(model=fake, idf=references)",  # counted from the sample, whichever rows are scored
+        "bertscore(model=fake, rescale={base})",
+    ),
+}
+
+REAL = ("bertscore", "bertscore(layer=4+6)", "bertscore(overlong=truncate)", "bertscore(precision=int8)")
+REAL_SLOW = (
+    "bertscore(idf={table})",
+    "bertscore(specials=drop)",
+    "bertscore(multiref=mean)",
+    "bertscore(multiref=per-field-max)",
+    "bertscore(max_length=32)",
+)
+SOME_WINDOWS = 10_000  # characters: enough to need several windows
+TABLE_TEXTS = [*SENTENCES[:12], *SENTENCES[:3]]
+
+
+@pytest.fixture(scope="session")
+def make_metric(tmp_path_factory: pytest.TempPathFactory):
+    """A spec with {table}, {zeros} and {base} filled in."""
+    folder = tmp_path_factory.mktemp("tables")
+    base = folder / "base.csv"
+    base.write_text("LAYER,P,R,F\n2,0.3,0.25,0.28\n", encoding="utf-8")
+
+    def make(spec: str) -> Metric:
+        model = "fake" if "model=fake" in spec else "minilm"
+        names = {"table": folder / f"{model}.json", "zeros": folder / f"{model}-one.json", "base": base}
+        if "{" in spec:
+            encoder = open_encoder(BERTScore(model=model).choice()).encoder
+            count_idf(encoder, TABLE_TEXTS).save(names["table"])
+            count_idf(encoder, [" ".join(SENTENCES)]).save(names["zeros"])
+        return evalign.metric(spec.format(**{name: f'"{path}"' for name, path in names.items()}))
+
+    return make
+
+
+def test_every_metric_has_a_light_form() -> None:
+    assert set(LIGHT) == set(METRICS), "give each metric of the registry a line in LIGHT, and no other"
+
+
+@pytest.mark.parametrize(("name", "spec"), [(name, spec) for name, specs in LIGHT.items() for spec in specs])
+def test_laws(make_metric, name: str, spec: str) -> None:
+    metric = make_metric(spec)
+    assert metric.name == name
+    check_metric(metric)
+
+
+@pytest.mark.parametrize("spec", [*REAL, *(pytest.param(spec, marks=pytest.mark.slow) for spec in REAL_SLOW)])
+@pytest.mark.usefixtures("minilm")
+def test_laws_with_a_real_model(make_metric, spec: str) -> None:
+    check_metric(make_metric(spec), long_text=SOME_WINDOWS)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("minilm")
+def test_laws_with_a_real_model_and_100_000_characters() -> None:
+    check_metric(evalign.metric("bertscore"), skip=set(LAWS) - {"unicode", "whole-text"})
+
+
+class ToyScorer(Scorer):
+    def __init__(self, metric: Toy) -> None:
+        self.metric = metric
+        self.signature = Signature(metric.name, {"v": "1"})
+
+    def score(self, rows: list[Row]) -> list[Segment]:
+        return [self._segment(row) for row in rows]
+
+    def _segment(self, row: Row) -> Segment:
+        assert bool(row.references) == ("references" in self.metric.needs)
+        assert (row.source is not None) == ("sources" in self.metric.needs)
+        if not row.candidate.split() or not all(text.split() for text in row.references):
+            return Segment(row.id, {"score": self.metric.worst}, {"empty": 1})
+        return Segment(row.id, {"score": self.metric.value(row)})
+
+
+@dataclass(frozen=True)
+class Toy(Metric):
+    """A metric of words; subclasses are those kinds of metric that the registry may not have yet."""
+
+    about: ClassVar[str] = "for this test"
+    fields: ClassVar[tuple[str, ...]] = ("score",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 100_000.0)
+    worst: ClassVar[float] = 100_000.0
+    higher_is_better: ClassVar[bool] = False
+
+    def scorer(self, corpus: object = None) -> ToyScorer:
+        return ToyScorer(self)
+
+
+class WordsPerSentence(Toy):
+    """Reads the candidate alone, as readability formulas do."""
+
+    name: ClassVar[str] = "words-per-sentence"
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def value(self, row: Row) -> float:
+        return len(row.candidate.split()) / (1 + row.candidate.count("."))
+
+
+class WordErrors(Toy):
+    """Needs sources, and lower is better."""
+
+    name: ClassVar[str] = "word-errors"
+    needs: ClassVar[tuple[str, ...]] = ("references", "sources")
+
+    def value(self, row: Row) -> float:
+        assert row.source is not None
+        own = Counter(row.candidate.split())
+        return float(
+            min((own - (other := Counter(text.split()))).total() + (other - own).total() for text in row.references)
+        )
+
+
+@pytest.mark.parametrize("kind", [WordsPerSentence, WordErrors])
+def test_kinds_of_metric(kind: type[Toy]) -> None:
+    check_metric(kind())
+    if "references" in kind.needs:
+        upside_down = type("UpsideDown", (kind,), {"higher_is_better": True})
+        with pytest.raises(LawBroken, match="identity"):
+            check_metric(upside_down())
+
+
+def test_skip_names_a_law() -> None:
+    metric = evalign.metric("bertscore(model=fake)")
+    check_metric(metric, skip=LAWS)
+    with pytest.raises(SpecError, match="row-order"):
+        check_metric(metric, skip=["row order"])
+
+
+def test_a_model_that_is_not_here_is_not_a_broken_law(tmp_path: Path) -> None:
+    with pytest.raises(evalign.EvalignError):
+        check_metric(evalign.metric(f'bertscore(model="{tmp_path}/none")'))
+
+
+# Random texts. Words are few, so that they meet; any character at all may stand between them.
+FAKE = {spec: evalign.metric(spec) for spec in LIGHT["bertscore"] if "{" not in spec and "references" not in spec}
+words = st.lists(st.sampled_from(["the", "cat", "Cat", "sat", "mat", ".", "[CLS]", "ﬁn", "e\u0301"]), max_size=12)
+anything = st.text(st.characters(exclude_categories=()), max_size=20)
+texts = st.one_of(words.map(" ".join), anything, st.tuples(words.map(" ".join), anything).map(" ".join))
+rows = st.lists(st.tuples(texts, st.lists(texts, min_size=1, max_size=3)), min_size=1, max_size=9)
+metrics = st.sampled_from(sorted(FAKE)).map(FAKE.__getitem__)
+property_test = settings(deadline=None, max_examples=150, database=None)
+
+
+def scores(metric: Metric, some: list[tuple[str, list[str]]]) -> np.ndarray:
+    report = metric.score([row[0] for row in some], [row[1] for row in some])
+    return np.stack(list(report), axis=1)
+
+
+@property_test
+@given(metrics, rows, st.randoms(use_true_random=False))
+def test_order_of_rows(metric: Metric, some, chance) -> None:
+    order = list(range(len(some)))
+    chance.shuffle(order)
+    np.testing.assert_allclose(scores(metric, [some[i] for i in order]), scores(metric, some)[order], atol=1e-6)
+
+
+@property_test
+@given(metrics, rows, st.data())
+def test_subset_of_rows(metric: Metric, some, data) -> None:
+    chosen = data.draw(st.lists(st.integers(0, len(some) - 1), min_size=1, max_size=12), "rows, some of them twice")
+    np.testing.assert_allclose(scores(metric, [some[i] for i in chosen]), scores(metric, some)[chosen], atol=1e-6)
+
+
+@property_test
+@given(metrics, rows)
+def test_finite_and_within_bounds(metric: Metric, some) -> None:
+    values = scores(metric, some)
+    assert np.isfinite(values).all()
+    assert (values >= metric.bounds[0] - 1e-9).all()
+    assert (values <= metric.bounds[1] + 1e-9).all()
+
+
+@property_test
+@given(st.sampled_from(MULTIREF), texts, st.lists(texts, min_size=2, max_size=4), st.randoms(use_true_random=False))
+def test_order_of_references(multiref: str, candidate: str, references: list[str], chance) -> None:
+    metric = BERTScore(model="fake", multiref=multiref)
+    shuffled = chance.sample(references, len(references))
+    one, other = scores(metric, [(candidate, references), (candidate, shuffled)])
+    np.testing.assert_allclose(one[-1], other[-1], atol=1e-6)  # references of equal F1 may differ in the rest
+    if multiref != "max-f1":
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+@property_test
+@given(metrics, texts, st.sampled_from(["", " ", "\n\t", "\u2003\u00a0"]))
+def test_empty_is_worst_and_flagged(metric: Metric, text: str, nothing: str) -> None:
+    report = metric.score([nothing, text, nothing], [text, nothing, nothing])
+    assert report.flags["empty"] == 3
+    for values in report:
+        assert values.tolist() == [metric.worst] * 3
+
+
+@property_test
+@given(metrics, texts, st.lists(texts, min_size=1, max_size=6))
+def test_nothing_beats_the_text_itself(metric: Metric, text: str, others: list[str]) -> None:
+    report = metric.score([text, *others], [text] * (1 + len(others)))
+    itself, *rest = report["f1"]
+    if not report.segments[0].flags:
+        assert max(rest) <= itself + 1e-6
+        assert itself == pytest.approx(1, abs=1e-6)

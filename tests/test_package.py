@@ -1,0 +1,144 @@
+"""The shape of the package: which way imports point, what is public, what `import evalign` loads."""
+
+import ast
+import inspect
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import evalign
+import evalign.types
+from evalign.metrics.registry import METRICS, metric_class
+
+ROOT = Path(evalign.__file__).parent
+LEVELS = [
+    ("types", "errors", "folders", "version"),
+    ("text", "matching", "stats"),
+    ("encoders",),
+    ("metrics",),
+    ("tuning", "studies", "jobs", "render", "losses"),
+    ("testing",),
+    ("server", "cli"),
+]
+LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
+TORCH_FILES = ("encoders/torch_hf.py", "matching/soft.py", "losses.py")
+HEAVY = ("onnxruntime", "onnx", "scipy", "ot", "torch", "transformers", "tokenizers", "pandas", "sacrebleu", "rich")
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    """Path below src/evalign and syntax tree of every module but the lazy `__init__`."""
+    for file in sorted(ROOT.rglob("*.py")):
+        if file != ROOT / "__init__.py":
+            yield file.relative_to(ROOT).as_posix(), ast.parse(file.read_text("utf-8"))
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Full names of all modules that a tree imports, wherever the statement stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute here"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def part(path: str) -> str:
+    """`encoders/graph.py` -> `encoders`, `types.py` -> `types`."""
+    return path.split("/")[0].removesuffix(".py")
+
+
+def own_imports() -> Iterator[tuple[str, str]]:
+    """(path, part of evalign that it imports); without the one exception: an Alignment draws itself."""
+    for path, tree in modules():
+        drawing = []
+        if path == "types.py":
+            (alignment,) = (n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Alignment")
+            methods = (n for n in alignment.body if isinstance(n, ast.FunctionDef))
+            drawing = [name for method in methods for name in imported(method)]
+            assert all(name.startswith("evalign.render.") for name in drawing)
+        for name in imported(tree):
+            if name.startswith("evalign.") and name not in drawing:
+                yield path, name.split(".")[1]
+
+
+def test_every_part_has_a_level():
+    assert {part(path) for path, _ in modules()} <= set(LEVEL)
+
+
+def test_imports_point_down():
+    upward = [(path, target) for path, target in own_imports() if LEVEL.get(target, 99) > LEVEL[part(path)]]
+    assert upward == []
+
+
+def test_no_two_parts_import_each_other():
+    graph: dict[str, set[str]] = {}
+    for path, target in own_imports():
+        if target != part(path):
+            graph.setdefault(part(path), set()).add(target)
+    assert list(TopologicalSorter(graph).static_order())  # raises CycleError
+
+
+def test_torch_is_imported_only_where_it_is_meant_to_be():
+    heavy = ("torch", "transformers")
+    found = {path for path, tree in modules() for name in imported(tree) if name.split(".")[0] in heavy}
+    assert "encoders/torch_hf.py" in found
+    assert {path for path in found if path not in TORCH_FILES and not path.startswith("tuning/")} == set()
+
+
+@pytest.mark.parametrize("name", evalign.__all__)
+def test_public_names_resolve(name):
+    assert getattr(evalign, name) is not None
+    if name != "__version__":
+        assert getattr(evalign, name).__doc__
+
+
+def test_what_is_not_public_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        evalign.nothing  # noqa: B018
+
+
+def test_all_lists_exactly_what_is_offered():
+    """The lazy table, the list and what type checkers see name the same things."""
+    tree = ast.parse((ROOT / "__init__.py").read_text("utf-8"))
+    (checked,) = (node for node in tree.body if isinstance(node, ast.If))
+    typed = {name.rpartition(".")[2]: name.rpartition(".")[0] for name in imported(checked)}
+    assert set(evalign.__all__) == set(dir(evalign)) == {*typed, "__version__"}
+    assert typed == {name: f"evalign.{home}" for name, home in evalign._HOMES.items()}
+    assert evalign.__all__ == sorted(evalign.__all__)
+
+
+def test_nothing_public_is_missing():
+    """Every value that flows and every metric class has its name at the top."""
+    values = {name for name, kind in inspect.getmembers(evalign.types, inspect.isclass)
+              if kind.__module__ == "evalign.types" and not name.startswith("_")}  # fmt: skip
+    classes = {metric_class(name).__name__ for name in METRICS}
+    assert values | classes <= set(evalign.__all__)
+
+
+def loaded_by(code: str) -> set[str]:
+    """Which heavy libraries a fresh interpreter holds after running `code`."""
+    ask = f"{code}\nimport sys\nprint(*(name for name in {HEAVY!r} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, env=dict(os.environ))
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+def test_import_loads_nothing_heavy():
+    assert loaded_by("import evalign") == set()
+
+
+def test_scoring_without_a_model_loads_no_runtime():
+    code = "import evalign; evalign.metric('bertscore(model=fake)').score(['a'], ['b'])"
+    assert loaded_by(code).isdisjoint({"onnxruntime", "onnx", "torch", "transformers", "pandas"})
+
+
+def test_scoring_with_the_default_model_loads_no_torch(minilm):
+    code = "import evalign; evalign.metric('bertscore').score(['a'], ['b'])"
+    loaded = loaded_by(code)
+    assert "onnxruntime" in loaded
+    assert loaded.isdisjoint({"torch", "transformers", "pandas", "scipy"})
