@@ -20,7 +20,7 @@ import time
 import numpy as np
 import workloads
 
-LAYER = {"minilm": 4, "mpnet": 10}
+LAYER = {"minilm": 4, "mpnet": 7}
 SHAPE = {"minilm": (384, 1536), "mpnet": (768, 3072)}  # width, width of the feed-forward part
 WORKLOADS = {
     "mt": ("2,000 MT pairs (286 references, 7 systems)", "minilm"),

@@ -23,7 +23,7 @@ LEVELS = [
     ("metrics",),
     ("tuning", "studies", "jobs", "render", "losses"),
     ("testing",),
-    ("server", "cli"),
+    ("server", "cli", "__main__"),
 ]
 LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
 TORCH_FILES = ("encoders/torch_hf.py", "matching/soft.py", "losses.py")

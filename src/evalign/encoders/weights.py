@@ -99,8 +99,8 @@ def _place(file: Path, entry: dict[str, Any], data_start: int, size: int) -> Ten
     numbers = [start, stop, *shape]
     # An extent beyond the file is refused before it is multiplied: such products can take minutes.
     if any(type(number) is not int or not 0 <= number <= size for number in numbers):
-        raise WeightsError(f"{file}: damaged, a tensor's shape or place is no size within the file; get it again")
-    if not 0 <= start <= stop <= size - data_start:
+        raise WeightsError(f"{file}: damaged or cut short, a tensor does not lie within the file; get it again")
+    if not start <= stop <= size - data_start:
         raise WeightsError(f"{file}: damaged or cut short, a tensor lies outside the file; get it again")
     if stop - start != item * math.prod(shape):
         raise WeightsError(f"{file}: damaged, a tensor's size does not fit its shape; get it again")
