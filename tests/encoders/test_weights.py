@@ -128,6 +128,31 @@ def test_a_config_that_does_not_fit(tiny, tmp_path, family, changes, error):
         open_ort(directory)
 
 
+@pytest.mark.parametrize(
+    ("tensor", "rows"),
+    [
+        ("embeddings.word_embeddings.weight", 20),  # fewer rows than the tokenizer has ids
+        ("encoder.layer.0.attention.self.key.weight", 16),
+        ("encoder.layer.1.output.dense.bias", 31),
+        ("encoder.layer.2.output.LayerNorm.weight", 8),
+    ],
+)
+def test_a_tensor_of_the_wrong_shape_is_a_model_error(tiny, tmp_path, tensor, rows):
+    directory = shutil.copytree(tiny("bert"), tmp_path / "shape")
+    tensors = load_file(directory / "model.safetensors")
+    tensors[tensor] = tensors[tensor][:rows].clone()
+    save_file(tensors, directory / "model.safetensors")
+    with pytest.raises(ModelError):
+        open_ort(directory).encode(["the river rose"])
+
+
+def test_heads_that_do_not_divide_the_width_are_a_model_error(tiny, tmp_path):
+    directory = shutil.copytree(tiny("bert"), tmp_path / "heads")
+    edit_json(directory / "config.json", num_attention_heads=5)
+    with pytest.raises(ModelError):
+        open_ort(directory).encode(["the river rose"])
+
+
 @pytest.mark.parametrize("key", ["num_attention_heads", "num_hidden_layers"])
 def test_a_config_without_a_needed_key_names_it(tiny, tmp_path, key):
     directory = shutil.copytree(tiny("bert"), tmp_path / "other")

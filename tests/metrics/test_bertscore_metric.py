@@ -143,14 +143,29 @@ def test_sources_can_be_the_idf_corpus(tiny):
         metric(tiny, idf="sources").score(CANDIDATES, REFERENCES)
 
 
-@pytest.mark.parametrize("weights", [{}, {5: 1.0, 6: -1.0}, {5: -2.0}], ids=str)
-def test_no_weights_make_nan(tiny, weights):
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    "weights", [{}, {5: 1.0, 6: -1.0}, {5: -2.0}, {5: 3.0, 6: -2.9}, {5: NAN, 6: 1.0}, {5: INF, 6: 1.0}], ids=str
+)
+def test_foreign_weights_are_refused_or_give_scores_within_bounds(tiny, weights):
     """Ids 5 and 6 are the first letters of the vocabulary; every other token weighs nothing."""
     first, second = (open_ort(tiny("bert")).tokenizer.piece(number) for number in (5, 6))
     text = f"{first} {second}"
-    report = metric(tiny).score([text, first], [second, text], weights=FixedWeights(weights))
+    try:
+        report = metric(tiny).score([text, first], [second, text], weights=FixedWeights(weights))
+    except EvalignError:
+        assert any(not 0 <= weight < INF for weight in weights.values())
+        return
     assert np.isfinite(np.stack(list(report))).all()
     assert (np.abs(np.stack(list(report))) <= 1 + 1e-6).all()
+
+
+def test_every_layer_apart_is_not_signed_as_all_layers_averaged():
+    apart = evalign.BERTScore(model="fake").score_layers(["a b"], ["a"])
+    averaged = evalign.BERTScore(model="fake", layer="0+1+2+3+4").score(["a b"], ["a"])
+    assert apart.signature != averaged.signature
 
 
 def test_the_order_of_rows_changes_nothing_but_the_order(tiny):

@@ -13,7 +13,7 @@ import pytest
 import evalign
 from evalign.matching.greedy import values
 from evalign.matching.similarity import similarity
-from tiny_models import edit_json
+from tiny_models import SENTENCES, edit_json
 
 bert_score = pytest.importorskip("bert_score", reason="bert-score is not installed: pip install 'evalign[dev]'")
 pytestmark = pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning")  # its baselines
@@ -161,3 +161,17 @@ def test_tiny_models(tiny, texts, tmp_path, family, layer):
     negative = negative_pairs(*texts, model, str(layer))
     ours, theirs = evalign.score(*texts, **options), their_score(*texts, **options)
     assert assert_parity(ours, theirs, negative) >= 100
+
+
+def test_the_known_difference_is_the_padding_and_nothing_else(tiny):
+    """Single words at layer 0, where some token is like none of the other side; a batch of one has no padding."""
+    words = sorted({word for sentence in SENTENCES for word in sentence.strip(".").split()})
+    candidates, references = words * 2, [f"{one} {other}" for one, other in zip(words * 2, words[5:] * 3, strict=False)]
+    references = references[::-1]
+    options = {"model_type": str(tiny("distilbert")), "num_layers": 0}
+    negative = negative_pairs(candidates, references, tiny("distilbert"), "0")
+    ours = evalign.score(candidates, references, **options)
+    padded, alone = (their_score(candidates, references, batch_size=size, **options) for size in (64, 1))
+    assert assert_parity(ours, padded, negative) > 0
+    assert (np.abs(np.stack(ours) - padded).max(axis=0) > TOLERANCE).sum() > 0, "no pair shows the difference"
+    assert_parity(ours, alone, np.zeros(len(words) * 2, dtype=bool))

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from evalign.encoders.digest import file_digest
 from evalign.encoders.known import KnownModel
-from evalign.encoders.models import FILES, fetched_directory, local_directory
+from evalign.encoders.models import FILES, fetched_directory, hub_reachable, local_directory
 from evalign.errors import ModelNotFoundError, WeightsError
 
 
@@ -60,6 +60,8 @@ def _attempt(
 def _from_hub(model: KnownModel, staged: Path, say: Callable[[str], None]) -> None:
     from huggingface_hub import snapshot_download
 
+    if not hub_reachable():
+        raise ModelNotFoundError("not reachable")
     say(f"fetching {model.repo} from the hub")
     snapshot_download(model.repo, revision=model.revision, local_dir=staged, allow_patterns=FILES)
     shutil.rmtree(staged / ".cache", ignore_errors=True)

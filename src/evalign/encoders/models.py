@@ -151,11 +151,32 @@ def _package_directory(model: KnownModel) -> Path | None:
     return None
 
 
+def hub_reachable() -> bool:
+    """Asked once before a download: the hub's own client retries a dead network for half a minute."""
+    import socket
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies
+
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE:
+        return False
+    if getproxies().get("https"):
+        return True  # only the proxy can tell
+    try:
+        with socket.create_connection((urlsplit(constants.ENDPOINT).hostname or "", 443), timeout=5):
+            return True
+    except OSError:
+        return False
+
+
 def _hub_directory(repo: str, revision: str, local_only: bool) -> Path | None:
     """A snapshot in the Hugging Face cache, fetched into it unless `local_only`."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
+    if not local_only and not hub_reachable():
+        return None
     try:
         folder = snapshot_download(repo, revision=revision, local_files_only=local_only, allow_patterns=FILES)
     except (HfHubHTTPError, HFValidationError, OSError, ValueError):  # offline, no such repository, not cached

@@ -70,6 +70,12 @@ def test_a_name_that_is_nothing(hub_cache, name):
         locate(name)
 
 
+def test_an_empty_name_is_not_the_current_directory(tiny, monkeypatch):
+    monkeypatch.chdir(tiny("bert"))
+    with pytest.raises(ModelNotFoundError):
+        locate("")
+
+
 def test_a_mistyped_name_is_corrected(hub_cache):
     with pytest.raises(ModelNotFoundError, match="did you mean minilm"):
         locate("minilmm")

@@ -1,0 +1,69 @@
+"""The package as a stranger gets it: a new virtual environment, no torch, the README's commands."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory, minilm):
+    """A virtual environment with `pip install .`, and the default model where `evalign models get` puts it."""
+    folder = tmp_path_factory.mktemp("fresh")
+    source = folder / "source"
+    source.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    pip = [folder / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, source], check=True)
+    shutil.copytree(minilm, folder / "cache" / "models" / "all-MiniLM-L6-v2")
+    return folder
+
+
+def run(folder, *command):
+    path = f"{folder / 'venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "EVALIGN_CACHE": str(folder / "cache"), "HF_HUB_OFFLINE": "1"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8")
+
+
+def test_base_install_has_no_torch_and_still_scores(fresh):
+    listed = run(fresh, "python", "-m", "pip", "list").stdout.lower()
+    assert "onnxruntime" in listed
+    assert not re.search(r"^(torch|transformers|nvidia\S*|pandas|matplotlib) ", listed, re.MULTILINE)
+    scored = run(fresh, "evalign", "align", "a cat sat", "the cat sat down")
+    assert (scored.returncode, "precision" in scored.stdout) == (0, True), scored.stderr
+
+
+def test_readme_commands(fresh):
+    """Every `evalign` line of the README, in order, on files with the names it uses."""
+    for name in ("system.txt", "a.txt", "b.txt"):
+        (fresh / name).write_text("the cat sat\na dog barked\n")
+    for name in ("reference.txt", "ref1.txt", "ref2.txt"):
+        (fresh / name).write_text("a cat was sitting\nthe dog barked\n")
+    (fresh / "data.jsonl").write_text('{"candidate": "the cat sat", "references": ["a cat was sitting"]}\n')
+    (fresh / "data.csv").write_text("output,gold\nthe cat sat,a cat was sitting\n")
+    commands = re.findall(r"^\$ (evalign .+?)(?: {2,}#.*)?$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert len(commands) >= 8
+    for command in commands:
+        if "mpnet" in command:
+            continue  # 438 MB; the same path as minilm
+        result = run(fresh, "bash", "-c", command)
+        assert result.returncode == 0, f"{command}\n{result.stderr}"
+
+
+def test_a_missing_extra_names_its_install_command(fresh):
+    result = run(fresh, "evalign", "align", "a", "b", "-m", "bertscore(backend=torch)")
+    assert result.returncode == 2
+    assert "pip install 'evalign[torch]'" in result.stderr
+    (fresh / "rows.parquet").write_bytes(b"PAR1")
+    result = run(fresh, "evalign", "score", "rows.parquet")
+    assert "pip install 'evalign[data]'" in result.stderr
