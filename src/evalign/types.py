@@ -146,12 +146,12 @@ class Alignment:
     @property
     def precision_shares(self) -> Floats:
         """What each candidate token adds to raw precision; they sum to it."""
-        return np.asarray(self.candidate_weights * self.candidate_values / self.candidate_weights.sum())
+        return _shares(self.candidate_weights, self.candidate_values)
 
     @property
     def recall_shares(self) -> Floats:
         """What each reference token adds to raw recall; they sum to it."""
-        return np.asarray(self.reference_weights * self.reference_values / self.reference_weights.sum())
+        return _shares(self.reference_weights, self.reference_values)
 
     @property
     def unmatched_candidate(self) -> tuple[int, ...]:
@@ -196,6 +196,11 @@ class Alignment:
     def _never_chosen(count: int, partners: Ints) -> tuple[int, ...]:
         chosen = {int(partner) for partner in partners}
         return tuple(index for index in range(count) if index not in chosen)
+
+
+def _shares(weights: Floats, values: Floats) -> Floats:
+    total = weights.sum()
+    return np.asarray(weights * values / (total if total > 0 else 1))
 
 
 def _side(tokens: Tokens, weights: Floats, values: Floats, partners: Ints) -> dict[str, Any]:

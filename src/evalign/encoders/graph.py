@@ -36,6 +36,7 @@ class EncoderGraph:
     model: bytes
     folder: Path
     outputs: tuple[str, ...]
+    positions: int  # tokens that the position table has room for
 
 
 def build_graph(
@@ -64,7 +65,9 @@ def build_graph(
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
     folder = next(iter(tensors.values())).file.parent
-    return EncoderGraph(model.SerializeToString(), folder, tuple(f"layer_{index}" for index in layers))
+    names = tuple(f"layer_{index}" for index in layers)
+    rows = builder.shape(f"{architecture.embeddings}.position_embeddings.weight")[0]
+    return EncoderGraph(model.SerializeToString(), folder, names, rows - architecture.position_offset)
 
 
 def relative_buckets(distances: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

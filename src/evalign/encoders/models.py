@@ -55,7 +55,7 @@ class Located:
 
 def locate(model: str) -> Located:
     """The weights a user means by `model`; downloads from the hub only if they are nowhere here."""
-    if Path(model).is_dir():
+    if model and Path(model).is_dir():
         return _pin(Path(model))
     if model in KNOWN:
         return _locate_known(KNOWN[model])

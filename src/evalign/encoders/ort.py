@@ -37,17 +37,23 @@ class OrtEncoder(BatchingEncoder):
         arch = architecture(config, tensors)
         layers = check_layers(layers, len(arch.layers))
         tokenizer = Tokenizer.from_directory(directory)
-        positions = tensors[f"{arch.embeddings}.position_embeddings.weight"].shape[0] - arch.position_offset
-        super().__init__(tokenizer, layers, reading.within(positions, tokenizer), config.get("pad_token_id") or 0)
+        graph = build_graph(arch, tensors, layers, precision)
+        reading = reading.within(graph.positions, tokenizer)
+        super().__init__(tokenizer, layers, reading, config.get("pad_token_id") or 0)
         self.name = directory.name
         self.precision = precision
-        graph = build_graph(arch, tensors, layers, precision)
         self._outputs = list(graph.outputs)
         self._session = _session(graph, threads)
+        probe = np.zeros((1, 2), dtype=np.int64)
+        self.forward(probe, probe + 1)  # shapes that do not fit are found here, not in the middle of a job
 
     def forward(self, ids: Ints, mask: Ints) -> npt.NDArray[np.float32]:
         """Runs one padded batch."""
-        states = self._session.run(self._outputs, {"ids": ids, "mask": mask})
+        try:
+            states = self._session.run(self._outputs, {"ids": ids, "mask": mask})
+        except Exception as error:  # onnxruntime's own errors share no base class but this
+            reason = str(error).splitlines()[0][:200]
+            raise WeightsError(f"{self.name}: weights, config.json and tokenizer.json do not fit ({reason})") from error
         return states[0][None] if len(states) == 1 else np.stack(states)
 
 

@@ -30,7 +30,7 @@ class Tokenizer:
         self.max_length = max_length
         settings: dict[str, Any] = json.loads(definition)
         settings["truncation"] = settings["padding"] = None
-        _add_prefix_space(settings.get("pre_tokenizer"))
+        _add_prefix_space(settings)
         canonical = json.dumps(settings, sort_keys=True)
         self.fingerprint = hashlib.sha256(canonical.encode()).hexdigest()
         self._backend = Backend.from_str(canonical)
@@ -96,13 +96,20 @@ def _utf8(text: str) -> str:
     return text
 
 
-def _add_prefix_space(pre_tokenizer: dict[str, Any] | None) -> None:
-    """Byte-level vocabularies spell a word at the start of a text differently; bert_score evens that out too."""
-    if pre_tokenizer is None:
-        return
-    for part in [pre_tokenizer, *pre_tokenizer.get("pretokenizers", [])]:
-        if part.get("type") == "ByteLevel" and part.get("use_regex", True):
-            part["add_prefix_space"] = True
+def _add_prefix_space(settings: dict[str, Any]) -> None:
+    """Byte-level vocabularies spell a word at the start of a text differently; bert_score evens that out too.
+
+    The post-processor has to know, or it takes the added space off the first word's offset.
+    """
+    splitter, finisher = settings.get("pre_tokenizer") or {}, settings.get("post_processor") or {}
+    byte_level = [
+        part
+        for part in [splitter, *splitter.get("pretokenizers", [])]
+        if part.get("type") == "ByteLevel" and part.get("use_regex", True)
+    ]
+    finishers = [part for part in [finisher, *finisher.get("processors", [])] if "add_prefix_space" in part]
+    for part in [*byte_level, *(finishers if byte_level else [])]:
+        part["add_prefix_space"] = True
 
 
 def _unknown_id(settings: dict[str, Any], backend: Backend) -> int | None:

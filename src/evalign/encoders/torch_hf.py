@@ -18,6 +18,7 @@ from evalign.types import Ints
 
 try:
     import torch
+    from safetensors import SafetensorError
     from transformers import AutoModel, AutoTokenizer
 except ImportError as error:
     raise MissingExtraError("backend=torch", "torch") from error
@@ -42,7 +43,7 @@ class TorchEncoder(BatchingEncoder):
         try:
             model = AutoModel.from_pretrained(directory, dtype=DTYPES[precision], use_safetensors=True)
             self._model = (model.get_encoder() if model.config.is_encoder_decoder else model).eval().to(device)
-        except (ValueError, OSError, RuntimeError, KeyError) as error:
+        except (ValueError, OSError, RuntimeError, KeyError, SafetensorError) as error:
             raise UnsupportedModelError(f"{directory}: transformers cannot load this model ({error})") from error
         depth = getattr(model.config, "num_hidden_layers", None)
         if depth is None:

@@ -18,7 +18,13 @@ import numpy as np
 from evalign.errors import WeightsError
 
 HEADER_LIMIT = 100_000_000  # the limit of the safetensors format itself
-ITEM_SIZE = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1}
+ITEM_SIZE = (
+    dict.fromkeys(("BOOL", "U8", "I8", "F8_E4M3", "F8_E5M2", "F8_E8M0"), 1)
+    | dict.fromkeys(("I16", "U16", "F16", "BF16"), 2)
+    | dict.fromkeys(("I32", "U32", "F32"), 4)
+    | dict.fromkeys(("I64", "U64", "F64", "C64"), 8)
+)
+PACKED = ("F4", "F6_E2M3", "F6_E3M2")  # less than a byte per item
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +101,13 @@ def _header(file: Path) -> dict[str, TensorPlace]:
 def _place(file: Path, entry: dict[str, Any], data_start: int, size: int) -> TensorPlace:
     start, stop = entry["data_offsets"]
     shape = tuple(entry["shape"])
-    item = ITEM_SIZE[entry["dtype"]]
+    item = None if entry["dtype"] in PACKED else ITEM_SIZE[entry["dtype"]]
     numbers = [start, stop, *shape]
     # An extent beyond the file is refused before it is multiplied: such products can take minutes.
     if any(type(number) is not int or not 0 <= number <= size for number in numbers):
         raise WeightsError(f"{file}: damaged or cut short, a tensor does not lie within the file; get it again")
     if not start <= stop <= size - data_start:
         raise WeightsError(f"{file}: damaged or cut short, a tensor lies outside the file; get it again")
-    if stop - start != item * math.prod(shape):
+    if item is not None and stop - start != item * math.prod(shape):
         raise WeightsError(f"{file}: damaged, a tensor's size does not fit its shape; get it again")
     return TensorPlace(file, entry["dtype"], shape, data_start + start, stop - start)

@@ -17,7 +17,8 @@ def values(similarity: Floats) -> tuple[Floats, Floats]:
 
 def cells(similarity: Floats) -> Ints:
     """The chosen cells in reading order: each row's first maximum and each column's."""
-    rows, columns = similarity.shape
+    if not similarity.size:
+        return np.zeros((0, 2), dtype=np.int64)
     chosen = {(row, int(column)) for row, column in enumerate(similarity.argmax(axis=1))}
     chosen |= {(int(row), column) for column, row in enumerate(similarity.argmax(axis=0))}
-    return np.array(sorted(chosen), dtype=np.int64).reshape(-1, 2) if rows and columns else np.zeros((0, 2), np.int64)
+    return np.array(sorted(chosen), dtype=np.int64)

@@ -23,7 +23,7 @@ from evalign.metrics.baseline import Baseline, rescale
 from evalign.metrics.pairwise import packed
 from evalign.metrics.rows import make_rows
 from evalign.metrics.threads import one_blas_thread
-from evalign.metrics.tokens import Side, TokenMetric, TokenScorer
+from evalign.metrics.tokens import Side, TokenMetric, TokenScorer, total_counts
 from evalign.text.idf import TokenWeights
 from evalign.types import Alignment, Floats, LayerReport, Report, Row
 
@@ -160,11 +160,11 @@ class GreedyScorer(TokenScorer):
             similarity=matrix,
             candidate_weights=one.weights,
             reference_weights=other.weights,
-            cells=greedy.cells(matrix),
+            cells=greedy.cells(matrix[:0] if one.empty or other.empty else matrix),
             matching=self.signature.settings["match"],
             scores=dict(zip(self.metric.fields, scores.tolist(), strict=True)),
             signature=str(self.signature),
-            counts={**one.counts, **other.counts},
+            counts=total_counts(one, other),
         )
 
     def _layers(self, row: Row, sides: dict[str, Side]) -> Floats:

@@ -16,7 +16,7 @@ METRICS = {
 
 def metric(spec: str) -> Metric:
     """`bertscore`, `bertscore(layer=5, idf=references)`, or the signature of a score."""
-    if "|" in spec:
+    if "|" in spec.partition("(")[0]:
         signature = Signature.parse(spec)
         return metric_class(signature.name).from_signature(signature)
     name, options = parse_spec(spec)

@@ -104,7 +104,7 @@ class TokenMetric(Metric):
         limit = {"max": str(self.max_length)} if self.max_length else {}
         settings = {
             "model": encoder.name,
-            "layer": "+".join(map(str, encoder.layers)),
+            "layer": "all" if self.layer == "all" else "+".join(map(str, encoder.layers)),
             "match": match,
             "specials": self.specials,
             "idf": "no" if weights is None else f"{source}@{weights.digest}",
@@ -182,10 +182,8 @@ class TokenScorer(Scorer):
         references = [sides[text] for text in row.references]
         scores = np.stack([self.pair_scores(candidate, reference) for reference in references])
         values = self.finish(self.combine(scores))
-        counts: Counter[str] = Counter()
-        for side in {id(side): side for side in (candidate, *references)}.values():
-            counts.update(side.counts)
-        return Segment(row.id, dict(zip(self.metric.fields, values.tolist(), strict=True)), dict(counts))
+        scored = dict(zip(self.metric.fields, values.tolist(), strict=True))
+        return Segment(row.id, scored, total_counts(candidate, *references))
 
     def _side(self, embedded: Embedded) -> Side:
         tokens = embedded.tokens
@@ -200,6 +198,14 @@ class TokenScorer(Scorer):
         if self.metric.specials == "drop":
             embedded, weights = embedded.keep(~tokens.special), weights[~tokens.special]
         return Side(embedded, weights, tokens.empty, counts)
+
+
+def total_counts(*sides: Side) -> dict[str, int]:
+    """What was flagged on any side; a text that stands on several is counted once."""
+    total: Counter[str] = Counter()
+    for side in {id(side): side for side in sides}.values():
+        total.update(side.counts)
+    return dict(total)
 
 
 def count_idf(encoder: Encoder, texts: Iterable[str]) -> IDFTable:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -112,6 +113,13 @@ class FixedWeights:
 
     by_id: Mapping[int, float]
     default: float = 0.0
+
+    def __post_init__(self) -> None:
+        for token, weight in [*self.by_id.items(), ("default", self.default)]:
+            if not 0 <= float(weight) < math.inf:
+                raise TableError(
+                    f"idf: the weight of token {token} is {weight}; weights must be finite and not negative"
+                )
 
     @property
     def digest(self) -> str:
