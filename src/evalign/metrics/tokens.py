@@ -187,7 +187,9 @@ class TokenScorer(Scorer):
 
     def _side(self, embedded: Embedded) -> Side:
         tokens = embedded.tokens
-        own = ~(tokens.special | np.isin(tokens.ids, list(self.memory.encoder.special_ids)))
+        own = ~tokens.special
+        for special_id in self.memory.encoder.special_ids:  # two or three; np.isin is slower
+            own &= tokens.ids != special_id
         counts = tokens.counts
         weights = (
             own.astype(np.float64) if self.weights is None else np.where(own, self.weights.weights(tokens.ids), 0.0)
