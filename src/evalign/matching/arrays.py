@@ -1,0 +1,99 @@
+"""One implementation for numpy arrays and torch tensors: the few operations whose names differ.
+
+torch is never imported here: a tensor can only come from a program that has loaded it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Array = Any  # a numpy array or a torch tensor
+
+
+def namespace(array: Array) -> Any:
+    """The module whose functions work on `array`; `axis` and `keepdims` are understood by both."""
+    return sys.modules["torch"] if type(array).__module__.partition(".")[0] == "torch" else np
+
+
+def indices(like: Array, count: int) -> Array:
+    """0, 1, ..., count - 1 where `like` lives."""
+    xp = namespace(like)
+    return xp.arange(count) if xp is np else xp.arange(count, device=like.device)
+
+
+def one_hot(chosen: Array, count: int) -> Array:
+    """A new last axis that is true at the chosen index."""
+    return chosen[..., None] == indices(chosen, count)
+
+
+def along(array: Array, chosen: Array) -> Array:
+    """The value at the chosen index of the last axis."""
+    xp = namespace(array)
+    take = xp.take_along_axis if xp is np else xp.take_along_dim
+    return take(array, chosen[..., None], -1)[..., 0]
+
+
+def where_true(mask: Array) -> tuple[Array, ...]:
+    """Indices of the true cells, one array per axis."""
+    xp = namespace(mask)
+    return tuple(np.nonzero(mask)) if xp is np else tuple(xp.nonzero(mask, as_tuple=True))
+
+
+def falling(array: Array) -> Array:
+    """The values of the last axis from the largest down."""
+    xp = namespace(array)
+    return -np.sort(-array, axis=-1) if xp is np else xp.sort(array, descending=True)[0]
+
+
+def order(array: Array) -> Array:
+    """Indices that sort a vector upwards; equal values stay in place."""
+    xp = namespace(array)
+    return np.argsort(array, kind="stable") if xp is np else xp.argsort(array, stable=True)
+
+
+def double(array: Array) -> Array:
+    """As 64-bit floats, without gradients: what is selected must not depend on the library's rounding."""
+    return array.astype(np.float64) if namespace(array) is np else array.detach().double()
+
+
+def to_numpy(array: Array) -> np.ndarray[Any, Any]:
+    """A numpy array, from any device."""
+    return array if namespace(array) is np else np.asarray(array.detach().cpu().numpy())
+
+
+def like(array: np.ndarray[Any, Any], example: Array) -> Array:
+    """A numpy array as what `example` is, where it lives."""
+    xp = namespace(example)
+    return array if xp is np else xp.from_numpy(array).to(example.device)
+
+
+def top_two(array: Array) -> tuple[Array, Array, Array, Array]:
+    """Best value and index, second best value and index, along the last axis; the lowest index wins ties."""
+    xp = namespace(array)
+    first = xp.argmax(array, axis=-1)
+    rest = xp.where(one_hot(first, array.shape[-1]), -xp.inf, array)
+    second = xp.argmax(rest, axis=-1)
+    return along(array, first), first, along(rest, second), second
+
+
+def from_short_side(solve: Callable[..., Array], similarity: Array, masks: tuple[Array, Array], square: str) -> Array:
+    """Runs `solve(values, takers, others)` with the short side of every matrix as its takers.
+
+    `square` says which side, "rows" or "columns", takes in a square matrix. The result is (batch, n, m) again.
+    """
+    xp = namespace(similarity)
+    rows, columns = masks
+    longer = columns.sum(-1) - rows.sum(-1)
+    by_rows = longer >= 0 if square == "rows" else longer > 0
+    cells = xp.zeros_like(similarity) > 0
+    (group,) = where_true(by_rows)
+    if len(group):
+        cells[group] = solve(similarity[group], rows[group], columns[group])
+    (group,) = where_true(~by_rows)
+    if len(group):
+        cells[group] = xp.swapaxes(solve(xp.swapaxes(similarity[group], 1, 2), columns[group], rows[group]), 1, 2)
+    return cells

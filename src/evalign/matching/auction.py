@@ -1,0 +1,45 @@
+"""Bertsekas' auction: tokens of the short side bid for partners until everybody has one.
+
+A bid raises a price by the bidder's lead over its second choice plus eps, so the total is within k * eps of
+the optimum. Partners nobody bid for keep price 0, which makes the rectangular case right as well.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from evalign.matching.arrays import Array, from_short_side, namespace, order, top_two, where_true
+
+
+def auction(similarity: Array, masks: tuple[Array, Array], eps: float, max_rounds: int) -> Array:
+    """Selected cells (batch, n, m). A matrix that needs more rounds is left with some tokens unassigned."""
+    return from_short_side(partial(_sell, eps=eps, max_rounds=max_rounds), similarity, masks, square="rows")
+
+
+def _sell(values: Array, bidders: Array, partners: Array, eps: float, max_rounds: int) -> Array:
+    xp = namespace(values)
+    count = values.shape[-1]
+    prices = xp.where(partners, values[:, 0] * 0, xp.inf)
+    chosen = xp.zeros_like(values) > 0
+    for _ in range(max_rounds):
+        items, bidder = where_true(bidders & ~chosen.any(-1))
+        if not len(items):
+            break
+        best, wanted, second, _rival = top_two(values[items, bidder] - prices[items])
+        lead = xp.where(second > -xp.inf, best - second, best * 0)  # a single partner has no second choice
+        offer = prices[items, wanted] + lead + eps
+        won = _highest(items * count + wanted, offer)
+        items, bidder, wanted = items[won], bidder[won], wanted[won]
+        chosen[items, :, wanted] = False
+        chosen[items, bidder, wanted] = True
+        prices[items, wanted] = offer[won]
+    return chosen
+
+
+def _highest(lot: Array, offer: Array) -> Array:
+    """Which bids win: the highest for each lot, the first among equals."""
+    ranked = order(-offer)
+    ranked = ranked[order(lot[ranked])]
+    leads = lot[ranked] >= 0
+    leads[1:] = lot[ranked][1:] != lot[ranked][:-1]
+    return ranked[leads]
