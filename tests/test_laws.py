@@ -40,8 +40,22 @@ LIGHT: dict[str, tuple[str, ...]] = {
         "bertscore(model=fake, idf={zeros})",
         "bertscore(model=fake, idf=references)",  # counted from the sample, whichever rows are scored
         "bertscore(model=fake, rescale={base})",
+        "bertscore(model=fake, matching=exact)",
+    ),
+    "lisascore": (
+        "lisascore(model=fake)",
+        "lisascore(model=fake, layer=1+3, specials=drop, idf={table}, objective=weighted)",
+        "lisascore(model=fake, denominator=min)",
+        "lisascore(model=fake, method=row-mask)",
+        "lisascore(model=fake, method=recursive-argmax)",
+        "lisascore(model=fake, method=recursive-argmax, preset=authors, strict=true)",
+        "lisascore(model=fake, method=recursive-topk)",
+        "lisascore(model=fake, method=auction-topk)",
+        "lisascore(model=fake, method=auction)",
     ),
 }
+# The k largest cells of a repeated token may all lie in its own rows, so a text can miss itself.
+SKIPPED = {"lisascore(model=fake, method=recursive-topk)": ("identity",)}
 
 REAL = ("bertscore", "bertscore(layer=4+6)", "bertscore(overlong=truncate)", "bertscore(precision=int8)")
 REAL_SLOW = (
@@ -82,7 +96,7 @@ def test_every_metric_has_a_light_form() -> None:
 def test_laws(make_metric, name: str, spec: str) -> None:
     metric = make_metric(spec)
     assert metric.name == name
-    check_metric(metric)
+    check_metric(metric, skip=SKIPPED.get(spec, ()))
 
 
 @pytest.mark.parametrize("spec", [*REAL, *(pytest.param(spec, marks=pytest.mark.slow) for spec in REAL_SLOW)])

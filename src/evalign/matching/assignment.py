@@ -22,11 +22,10 @@ from scipy.optimize import linear_sum_assignment
 from evalign.errors import InputError, SpecError, nearest
 from evalign.matching.arrays import Array, double, indices, like, namespace, one_hot, to_numpy
 from evalign.matching.auction import auction
+from evalign.matching.methods import METHODS, PRESETS
 from evalign.matching.recursion import best_of_columns, best_of_short_side, largest_cells, sharpened
 from evalign.matching.row_mask import row_mask
 
-METHODS = ("exact", "row-mask", "recursive-argmax", "recursive-topk", "auction-topk", "auction")
-PRESETS = ("paper", "mean", "authors", "authors-as-published")
 SHORTER = -1  # as many rounds as the short side has tokens
 # (factor, rounds) of the recursion
 RECURSIONS = {

@@ -11,6 +11,7 @@ from evalign.metrics.spec import parse_spec
 
 METRICS = {
     "bertscore": "evalign.metrics.bertscore:BERTScore",
+    "lisascore": "evalign.metrics.lisascore:LiSAScore",
 }
 
 

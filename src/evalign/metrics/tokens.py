@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -79,12 +79,18 @@ class TokenMetric(Metric):
         model = next((known.name for known in KNOWN.values() if known.label == label), label)
         options = {"model": model, "layer": said.get("layer"), "idf": idf, "precision": said.get("prec", "fp32")}
         options |= {key: said[key] for key in ("specials", "multiref", "overlong") if key in said}
-        options |= {key: said[short] for short, key in (("max", "max_length"), ("match", "matching")) if short in said}
+        options |= {key: said[short] for short, key in (("max", "max_length"),) if short in said}
+        options |= cls.match_options(said.get("match", ""))
         metric = cls.from_options({key: value for key, value in options.items() if value is not None})
         found = open_encoder(metric.choice()).encoder.name
         if found != said.get("model"):
             raise SpecError(f"the signature pins {label}@{digest}, but what is found here is {found}")
         return metric
+
+    @classmethod
+    def match_options(cls, match: str) -> dict[str, str]:
+        """The options that a signature's `match` stands for."""
+        return {"matching": match}
 
     def corpus_weights(self, encoder: Encoder, corpus: Iterable[Row] | None) -> TokenWeights | None:
         """The IDF table asked for: counted over the corpus, or read from a file."""
@@ -133,6 +139,9 @@ class Side:
         return self.embedded.tokens
 
 
+Matched = tuple[Floats, Mapping[str, int]]
+
+
 class TokenScorer(Scorer):
     """Encodes a block of rows at once, then matches pair by pair."""
 
@@ -153,8 +162,14 @@ class TokenScorer(Scorer):
         """Matches every candidate with each of its references."""
         references = {text for row in rows for text in row.references}
         sides = self.sides([*(row.candidate for row in rows), *references], keep=references)
+        pairs = [(sides[row.candidate], sides[text]) for row in rows for text in row.references]
         with one_blas_thread():
-            return [self._segment(row, sides) for row in rows]
+            matched = iter(self.match(pairs))
+        return [self._segment(row, sides, [next(matched) for _ in row.references]) for row in rows]
+
+    def match(self, pairs: list[tuple[Side, Side]]) -> list[Matched]:
+        """Every pair's fields before `finish`, and what the matching itself has to report."""
+        return [(self.pair_scores(candidate, reference), {}) for candidate, reference in pairs]
 
     def sides(self, texts: Iterable[str], keep: Iterable[str] = ()) -> dict[str, Side]:
         """Every distinct text, encoded and weighted once."""
@@ -177,13 +192,11 @@ class TokenScorer(Scorer):
             return np.asarray(scores.max(axis=0))
         return np.asarray(scores[scores[:, -1].argmax()])
 
-    def _segment(self, row: Row, sides: dict[str, Side]) -> Segment:
-        candidate = sides[row.candidate]
-        references = [sides[text] for text in row.references]
-        scores = np.stack([self.pair_scores(candidate, reference) for reference in references])
-        values = self.finish(self.combine(scores))
+    def _segment(self, row: Row, sides: dict[str, Side], matched: list[Matched]) -> Segment:
+        values = self.finish(self.combine(np.stack([scores for scores, _ in matched])))
         scored = dict(zip(self.metric.fields, values.tolist(), strict=True))
-        return Segment(row.id, scored, total_counts(candidate, *references))
+        texts = total_counts(sides[row.candidate], *(sides[text] for text in row.references))
+        return Segment(row.id, scored, add_counts(texts, *(notes for _, notes in matched)))
 
     def _side(self, embedded: Embedded) -> Side:
         tokens = embedded.tokens
@@ -204,9 +217,14 @@ class TokenScorer(Scorer):
 
 def total_counts(*sides: Side) -> dict[str, int]:
     """What was flagged on any side; a text that stands on several is counted once."""
+    return add_counts(*(side.counts for side in {id(side): side for side in sides}.values()))
+
+
+def add_counts(*counts: Mapping[str, int]) -> dict[str, int]:
+    """Flags of several origins together."""
     total: Counter[str] = Counter()
-    for side in {id(side): side for side in sides}.values():
-        total.update(side.counts)
+    for some in counts:
+        total.update(some)
     return dict(total)
 
 

@@ -1,0 +1,189 @@
+"""Metrics that turn one similarity matrix into precision, recall and F1: BERTScore and LiSAScore.
+
+What differs between them is which cells are selected; a scorer says that in `values` and `cells`. Baselines,
+alignments, all layers at once and all-against-all are the same for every way of matching.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from evalign.encoders.memory import EmbeddingMemory
+from evalign.errors import TableError, TextTooLongError
+from evalign.matching.aggregate import f1, weighted_mean
+from evalign.matching.similarity import similarity
+from evalign.metrics.base import blocks, option
+from evalign.metrics.baseline import Baseline, rescale
+from evalign.metrics.rows import make_rows
+from evalign.metrics.threads import one_blas_thread
+from evalign.metrics.tokens import Side, TokenMetric, TokenScorer, add_counts, total_counts
+from evalign.text.idf import TokenWeights
+from evalign.types import Alignment, Floats, Ints, LayerReport, Report, Row
+
+DRAWABLE_CELLS = 4_000_000
+LAYER_BLOCK = 64  # every layer of a text is held at once
+
+
+@dataclass(frozen=True)
+class PRFMetric(TokenMetric):
+    """A matching of tokens, scored by what both sides' tokens are worth."""
+
+    rescale: str = option("false", "a baseline file (LAYER,P,R,F) that maps unrelated text to 0, or false")
+
+    @abstractmethod
+    def scorer(self, corpus: Iterable[Row] | None = None, weights: TokenWeights | None = None) -> PRFScorer:
+        """Loads the encoder, the IDF table and the baseline; `weights` overrides `idf`."""
+
+    def score(
+        self,
+        candidates: Iterable[str],
+        references: Iterable[str] | Iterable[Iterable[str]] | None = None,
+        sources: Iterable[str] | None = None,
+        ids: Iterable[str] | None = None,
+        weights: TokenWeights | None = None,
+    ) -> Report:
+        """As every metric; `weights` by token id override `idf`."""
+        rows = make_rows(candidates, references, sources, ids)
+        self.check_needs(rows)
+        return self.report(self.scorer(rows if self.needs_corpus else None, weights), rows)
+
+    def align(self, candidate: str, reference: str) -> Alignment:
+        """Who meets whom in one pair."""
+        rows = make_rows([candidate], [reference])
+        return self.scorer(rows if self.needs_corpus else None).align(candidate, reference)
+
+    def pairwise(self, candidates: Iterable[str], references: Iterable[str]) -> dict[str, Floats]:
+        """Every candidate against every reference: field -> (candidates, references), texts encoded once."""
+        ours = [row.candidate for row in make_rows(candidates)]
+        theirs = [row.candidate for row in make_rows(references)]
+        corpus = [Row(text, text, (text,)) for text in theirs]
+        scores = self.scorer(corpus if self.needs_corpus else None).pairwise(ours, theirs)
+        return {name: scores[..., place] for place, name in enumerate(self.fields)}
+
+    def score_layers(
+        self,
+        candidates: Iterable[str],
+        references: Iterable[str] | Iterable[Iterable[str]],
+        weights: TokenWeights | None = None,
+    ) -> LayerReport:
+        """Every layer from one pass; layer 0 is the embeddings."""
+        rows = make_rows(candidates, references)
+        scorer = replace(self, layer="all").scorer(rows if self.needs_corpus else None, weights)
+        depth = len(scorer.memory.encoder.layers)
+        parts = [np.zeros((depth, 0, len(self.fields))), *(scorer.layers(block) for block in blocks(rows, LAYER_BLOCK))]
+        scores = np.concatenate(parts, axis=1)
+        by_field = {name: scores[..., place] for place, name in enumerate(self.fields)}
+        return LayerReport(str(self), str(scorer.signature), scorer.memory.encoder.layers, by_field)
+
+    def baseline(self) -> Baseline | None:
+        """The table that `rescale` names."""
+        if self.rescale == "false":
+            return None
+        if self.rescale == "true":
+            raise TableError("rescale=true: no baseline ships for this model; give a file, as in rescale=baseline.tsv")
+        return Baseline.load(self.rescale)
+
+
+class PRFScorer(TokenScorer):
+    """A matching metric with its encoder loaded; `match_name` is how signatures call the matching."""
+
+    def __init__(
+        self, metric: PRFMetric, memory: EmbeddingMemory, weights: TokenWeights | None, baseline: Baseline | None
+    ) -> None:
+        super().__init__(metric, memory, weights)
+        layers = [str(layer) for layer in memory.encoder.layers]
+        self._choices = layers if metric.layer == "all" else ["+".join(layers)]
+        self._base = None if baseline is None else np.stack([baseline.row(choice) for choice in self._choices])
+        digest = "no" if baseline is None else baseline.digest
+        self.signature = metric.signature(memory.encoder, weights, self.match_name(metric), digest)
+
+    @staticmethod
+    @abstractmethod
+    def match_name(metric: Any) -> str:
+        """The matching in the signature."""
+
+    @abstractmethod
+    def values(self, matrix: Floats, candidate: Side, reference: Side) -> tuple[Floats, Floats]:
+        """What each candidate token and each reference token is worth."""
+
+    @abstractmethod
+    def cells(self, matrix: Floats, candidate: Side, reference: Side) -> tuple[Ints, dict[str, int]]:
+        """The selected cells as index pairs, and what there is to report about them."""
+
+    def fields(self, values: tuple[Floats, Floats], candidate: Side, reference: Side) -> Floats:
+        """Precision, recall and F1 from what the tokens are worth."""
+        return prf(weighted_mean(values[0], candidate.weights), weighted_mean(values[1], reference.weights))
+
+    def pair(self, candidate: Side, reference: Side) -> Floats:
+        """Precision, recall and F1 of two texts that are not empty."""
+        matrix = similarity(candidate.embedded, reference.embedded)
+        return self.fields(self.values(matrix, candidate, reference), candidate, reference)
+
+    def finish(self, scores: Floats) -> Floats:
+        """Rescales with the baseline, if there is one."""
+        return scores if self._base is None else rescale(scores, self._base[0])
+
+    def layers(self, rows: list[Row]) -> Floats:
+        """(layers, rows, fields) of a block of rows, for a scorer that was opened with every layer."""
+        sides = self.sides(text for row in rows for text in (row.candidate, *row.references))
+        with one_blas_thread():
+            scores = np.stack([self._layers(row, sides) for row in rows], axis=1)
+        return scores if self._base is None else rescale(scores, self._base[:, None])
+
+    def pairwise(self, candidates: list[str], references: list[str]) -> Floats:
+        """(candidates, references, fields)."""
+        sides = self.sides([*candidates, *references])
+        with one_blas_thread():
+            matched = self.match([(sides[one], sides[other]) for one in candidates for other in references])
+        shape = (len(candidates), len(references), len(self.metric.fields))
+        return self.finish(np.array([scores for scores, _ in matched]).reshape(shape))
+
+    def align(self, candidate: str, reference: str) -> Alignment:
+        """The whole matrix and the chosen cells."""
+        sides = self.sides([candidate, reference])
+        one, other = sides[candidate], sides[reference]
+        if len(one.tokens) * len(other.tokens) > DRAWABLE_CELLS:
+            raise TextTooLongError(
+                f"{len(one.tokens)} x {len(other.tokens)} tokens are too many to show; align shorter pieces"
+            )
+        matrix = similarity(one.embedded, other.embedded)
+        chosen, notes = (
+            (np.zeros((0, 2), dtype=np.int64), {}) if one.empty or other.empty else self.cells(matrix, one, other)
+        )
+        scores = self.finish(self.pair_scores(one, other))
+        return Alignment(
+            candidate=one.tokens,
+            reference=other.tokens,
+            similarity=matrix,
+            candidate_weights=one.weights,
+            reference_weights=other.weights,
+            cells=chosen,
+            matching=self.signature.settings["match"],
+            scores=dict(zip(self.metric.fields, scores.tolist(), strict=True)),
+            signature=str(self.signature),
+            counts=add_counts(total_counts(one, other), notes),
+        )
+
+    def _layers(self, row: Row, sides: dict[str, Side]) -> Floats:
+        """(layers, fields) of one row."""
+        candidate = sides[row.candidate]
+        per_reference = []
+        for text in row.references:
+            reference = sides[text]
+            if candidate.empty or reference.empty:
+                per_reference.append(np.full((len(self._choices), len(self.metric.fields)), self.metric.worst))
+                continue
+            stack = similarity(candidate.embedded, reference.embedded, per_layer=True)
+            values = [self.values(matrix, candidate, reference) for matrix in stack]
+            per_reference.append(np.stack([self.fields(one, candidate, reference) for one in values]))
+        return np.stack([self.combine(scores) for scores in np.stack(per_reference, axis=1)])
+
+
+def prf(precision: Floats, recall: Floats) -> Floats:
+    """The three fields in the last axis."""
+    return np.stack([precision, recall, f1(precision, recall)], axis=-1)
