@@ -196,7 +196,7 @@ def with_scorer(kind: type[GreedyScorer], **options: Any) -> Metric:
     class Planted(BERTScore):
         def scorer(self, corpus: Any = None, weights: Any = None) -> GreedyScorer:
             true = super().scorer(corpus, weights)
-            return kind(self, true.memory, true.weights, true.baseline)
+            return kind(self, true.memory, true.weights, self.baseline())
 
     return Planted(model="fake", **options)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evalign.metrics.base import Metric
     from evalign.metrics.bertscore import BERTScore
     from evalign.metrics.compat import score
+    from evalign.metrics.lisascore import LiSAScore
     from evalign.metrics.registry import metric
     from evalign.metrics.signature import Signature
     from evalign.text.idf import IDFTable
@@ -32,6 +33,7 @@ _HOMES = {
     "EvalignError": "errors",
     "IDFTable": "text.idf",
     "LayerReport": "types",
+    "LiSAScore": "metrics.lisascore",
     "Metric": "metrics.base",
     "Report": "types",
     "Row": "types",
@@ -49,6 +51,7 @@ __all__ = [
     "EvalignError",
     "IDFTable",
     "LayerReport",
+    "LiSAScore",
     "Metric",
     "Report",
     "Row",

@@ -36,7 +36,7 @@ CASES = {
     "missing file": (["-c", "nope.txt", "-r", "two.txt"], "nope.txt: no such file"),
     "directory": (["-c", ".", "-r", "two.txt"], "directory"),
     "invalid UTF-8": (["-c", "latin.txt", "-r", "two.txt"], "latin.txt:2: not UTF-8"),
-    "unknown metric": ([*TWO, "-m", "bretscore"], "did you mean bertscore?"),
+    "unknown metric": ([*TWO, "-m", "bretscore"], "did you mean bertscore"),
     "unknown option": ([*TWO, "-m", "bertscore(laier=3)"], "did you mean layer?"),
     "unknown value": ([*TWO, "-m", "bertscore(specials=kep)"], "did you mean keep?"),
     "not a number": ([*TWO, "-m", "bertscore(threads=x)"], "expected a whole number"),

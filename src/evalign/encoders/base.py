@@ -21,6 +21,8 @@ from evalign.encoders.windows import Window, plan_windows
 from evalign.errors import ModelError, TextTooLongError
 from evalign.types import Embedded, Ints, Tokens
 
+SETTLE_TOKENS = 512
+
 
 class Encoder(Protocol):
     """Texts to token vectors. `layers` are those in `Embedded.vectors`, in that order."""
@@ -45,6 +47,10 @@ class Encoder(Protocol):
 
     def encode(self, texts: Sequence[str], pad_to: int | None = None) -> list[Embedded]:
         """Vectors of each text; with `pad_to`, of its padding tokens too."""
+        ...
+
+    def settle(self) -> None:
+        """Takes the memory that a long job will need, at its start."""
         ...
 
 
@@ -109,6 +115,17 @@ class BatchingEncoder(ABC):
             parts, pieces = pieces[: len(some)], pieces[len(some) :]
             embedded[text] = Embedded(one, self._stitch(parts, some))
         return [embedded[text] for text in texts]
+
+    def settle(self) -> None:
+        """Runs the longest sequences there can be, of ids from all over the vocabulary.
+
+        Buffers then have their final size and the embedding table's pages are mapped: a job that does not fit into
+        memory fails in its first minute, not after hours.
+        """
+        length = min(self.reading.max_length, SETTLE_TOKENS)
+        ids = np.linspace(0, self.tokenizer.size - 1, 2 * length).astype(np.int64).reshape(2, length)
+        for sequence in ids:
+            self.forward(sequence[None], np.ones((1, length), dtype=np.int64))
 
     def _fit(self, tokens: Tokens) -> Tokens:
         windows = self._windows(tokens)

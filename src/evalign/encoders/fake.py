@@ -45,6 +45,9 @@ class FakeEncoder:
             raise ValueError("the fake encoder has no padding")
         return [Embedded(tokens, self._vectors(tokens)) for tokens in self.tokenize(texts)]
 
+    def settle(self) -> None:
+        """There is nothing to take."""
+
     def _vectors(self, tokens: Tokens) -> npt.NDArray[np.float32]:
         own = np.stack([_vector(piece.lower()) for piece in tokens.pieces])
         around = np.zeros_like(own)

@@ -10,6 +10,7 @@ from evalign.types import Embedded
 
 MAX_BYTES = 256 * 2**20
 MAX_TEXTS = 16_384  # small vectors cost mostly their Python objects, which no byte count sees
+MAX_SEEN = 8_192
 
 
 class EmbeddingMemory:
@@ -19,17 +20,31 @@ class EmbeddingMemory:
         self.encoder = encoder
         self._max_bytes = max_bytes
         self._kept: OrderedDict[str, Embedded] = OrderedDict()
+        self._seen: OrderedDict[int, None] = OrderedDict()  # hashes of texts that came once
         self._bytes = 0
 
-    def encode(self, texts: Iterable[str], keep: Collection[str] = ()) -> dict[str, Embedded]:
-        """Every text's vectors; those in `keep` are remembered for later calls."""
+    def encode(self, texts: Iterable[str], keep: Collection[str] = (), at_once: bool = True) -> dict[str, Embedded]:
+        """Every text's vectors; those in `keep` are remembered, `at_once` or only when they come a second time.
+
+        A long stream sets `at_once=False`: most of its texts never return, and its memory should not grow.
+        """
         wanted = list(dict.fromkeys(texts))
         found = {text: self._kept[text] for text in wanted if text in self._kept}
         missing = [text for text in wanted if text not in found]
         found.update(zip(missing, self.encoder.encode(missing), strict=True))
         for text in keep:
-            self._remember(text, found[text])
+            if at_once or text in self._kept or self._came_before(text):
+                self._remember(text, found[text])
         return found
+
+    def _came_before(self, text: str) -> bool:
+        key = hash(text)
+        if key in self._seen:
+            return True
+        self._seen[key] = None
+        if len(self._seen) > MAX_SEEN:
+            self._seen.popitem(last=False)
+        return False
 
     def _remember(self, text: str, embedded: Embedded) -> None:
         if text not in self._kept:

@@ -68,6 +68,11 @@ class Tokenizer:
         """Ids of the tokens put around a text; they weigh nothing, also when a text spells one out."""
         return frozenset(self.prefix_ids + self.suffix_ids)
 
+    @property
+    def size(self) -> int:
+        """How many ids there are."""
+        return self._backend.get_vocab_size()
+
     def piece(self, token_id: int) -> str:
         """How the vocabulary spells an id."""
         return str(self._backend.id_to_token(token_id))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalign.errors import InputError, SpecError
+from evalign.jobs.heap import release_freed_memory
 from evalign.jobs.rows import RowSource
 from evalign.metrics.base import Metric, Scorer, blocks
 from evalign.stats.sums import ExactSum
@@ -66,9 +67,13 @@ def score_source(
 ) -> list[Result]:
     """Totals per system and metric, in order of appearance; `emit` gets every segment as it is made."""
     scorers = [(metric, _scorer(metric, source)) for metric in metrics]
+    for _, scorer in scorers:
+        scorer.streaming = True
     results: dict[tuple[str, str], Result] = {}
-    for block in blocks(source):
+    for number, block in enumerate(blocks(source)):
         for metric, scorer in scorers:
+            if number == 1:
+                scorer.settle()
             metric.check_needs(block)
             for row, segment in zip(block, _scored(scorer, block), strict=True):
                 key = row.system, str(metric)
@@ -76,6 +81,7 @@ def score_source(
                     results[key] = Result(row.system, str(metric), str(scorer.signature), metric.fields)
                 results[key].add(segment)
                 emit(results[key], segment)
+        release_freed_memory()
     if not results:
         raise InputError("no rows to score: the input is empty")
     return list(results.values())

@@ -33,10 +33,15 @@ class Scorer(ABC):
     """A metric ready to run: weights loaded, tables read."""
 
     signature: Signature
+    streaming: bool = False  # rows pass by in blocks and most never return: remember sparingly
 
     @abstractmethod
     def score(self, rows: list[Row]) -> list[Segment]:
         """One segment per row, in order."""
+
+    def settle(self) -> None:
+        """Called once when a stream turns out to be long, so that its memory is taken at the start."""
+        return
 
 
 @dataclass(frozen=True)

@@ -171,9 +171,13 @@ class TokenScorer(Scorer):
         """Every pair's fields before `finish`, and what the matching itself has to report."""
         return [(self.pair_scores(candidate, reference), {}) for candidate, reference in pairs]
 
+    def settle(self) -> None:
+        """The encoder's memory is all there is to take."""
+        self.memory.encoder.settle()
+
     def sides(self, texts: Iterable[str], keep: Iterable[str] = ()) -> dict[str, Side]:
         """Every distinct text, encoded and weighted once."""
-        embedded = self.memory.encode(texts, list(keep))
+        embedded = self.memory.encode(texts, list(keep), at_once=not self.streaming)
         return {text: self._side(one) for text, one in embedded.items()}
 
     def pair_scores(self, candidate: Side, reference: Side) -> Floats:
