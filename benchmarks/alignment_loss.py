@@ -29,10 +29,12 @@ from evalign.matching.soft import SoftOptions
 
 torch.set_num_threads(1)
 SEEDS = (0, 1, 2)
-RATES = (3e-4, 1e-3, 3e-3)
+RATES = (1e-4, 3e-4, 1e-3)
 BATCH = 32
 RESAMPLES = 1000
-MAX_TOKENS = 128
+# Layer 4 is the best for matching; the last one is what MiniLM's pooled vectors are made for.
+RUNS = ("4:pooled cosine", "4:straight-through F1", "4:envelope F1", "4:greedy F1", "6:pooled cosine")
+MAX_TOKENS = 64
 Batch = tuple[torch.Tensor, torch.Tensor, tuple[torch.Tensor, torch.Tensor], np.ndarray]
 Score = Callable[[torch.Tensor, torch.Tensor, tuple[torch.Tensor, torch.Tensor]], torch.Tensor]
 
@@ -96,13 +98,17 @@ def padded(matrices: list[np.ndarray]) -> tuple[torch.Tensor, torch.Tensor]:
     return vectors, torch.arange(vectors.shape[1]) < lengths[:, None]
 
 
-def load(name: str, layer: str) -> Rows:
+def load(name: str, layers: str) -> dict[str, Rows]:
+    """The rows with the token vectors of each layer, as "4+6" names them."""
     rows = read(name)
-    encoder = open_encoder(EncoderChoice(layer=layer, reading=Reading("truncate", MAX_TOKENS), threads=1)).encoder
-    texts = [row["candidate"] for row in rows] + [row["references"][0] for row in rows]
-    vectors = [one.vectors[0].astype(np.float16) for one in encoder.encode(texts)]
+    encoder = open_encoder(EncoderChoice(layer=layers, reading=Reading("truncate", MAX_TOKENS), threads=1)).encoder
+    embedded = encoder.encode([row["candidate"] for row in rows] + [row["references"][0] for row in rows])
     human, pairs = np.array([row["human"] for row in rows]), np.array([row["lp"] for row in rows])
-    return Rows(vectors[: len(rows)], vectors[len(rows) :], human, pairs)
+    found = {}
+    for index, layer in enumerate(layers.split("+")):
+        vectors = [one.vectors[index].astype(np.float16) for one in embedded]
+        found[layer] = Rows(vectors[: len(rows)], vectors[len(rows) :], human, pairs)
+    return found
 
 
 def pooled(
@@ -118,12 +124,13 @@ def aligned(matching: str) -> Score:
     return lambda candidates, references, masks: loss.scores(candidates, references, masks).f1
 
 
-SCORES: dict[str, Score] = {
-    "pooled cosine": pooled,
-    "greedy F1": aligned("greedy"),
-    "straight-through F1": aligned("straight-through"),
-    "envelope F1": aligned("envelope"),
-    "sinkhorn F1": aligned("sinkhorn"),
+# How each is trained and how it scores; straight-through scores by the exact assignment itself, without Sinkhorn.
+SCORES: dict[str, tuple[Score, Score]] = {
+    "pooled cosine": (pooled, pooled),
+    "greedy F1": (aligned("greedy"), aligned("greedy")),
+    "envelope F1": (aligned("envelope"), aligned("envelope")),
+    "straight-through F1": (aligned("straight-through"), aligned("envelope")),
+    "sinkhorn F1": (aligned("sinkhorn"), aligned("sinkhorn")),
 }
 
 
@@ -140,22 +147,27 @@ def mean_pearson(scores: np.ndarray, rows: Rows) -> float:
     return float(np.mean([np.corrcoef(scores[one], rows.human[one])[0, 1] for one in own]))
 
 
-def trained(score: Score, train: Rows, dev: Rows, seed: int, rate: float, epochs: int) -> tuple[Head, float, int]:
+def trained(name: str, train: Rows, dev: Rows, seed: int, rate: float, epochs: int) -> tuple[Head, float, int]:
     """The head of the epoch that does best on dev, what it reaches there, and that epoch (0: untrained)."""
-    torch.manual_seed(seed)
-    head, shuffled, targets = Head(), np.random.default_rng(seed), train.targets()
+    learned, score = SCORES[name]
+    head, shuffled, targets = fresh(seed), np.random.default_rng(seed), train.targets()
     best = copy.deepcopy(head), mean_pearson(evaluated(head, score, dev), dev), 0
     steps = torch.optim.AdamW(head.parameters(), lr=rate, weight_decay=0.01)
     for epoch in range(1, epochs + 1):
         for candidates, references, masks, group in train.batches(shuffled):
             steps.zero_grad()
-            loss = ((score(head(candidates), head(references), masks) - targets[group]) ** 2).mean()
+            loss = ((learned(head(candidates), head(references), masks) - targets[group]) ** 2).mean()
             loss.backward()
             steps.step()
         reached = mean_pearson(evaluated(head, score, dev), dev)
         if reached > best[1]:
             best = copy.deepcopy(head), reached, epoch
     return best
+
+
+def fresh(seed: int) -> Head:
+    torch.manual_seed(seed)
+    return Head()
 
 
 def resampled(seeds: list[np.ndarray], rows: Rows) -> np.ndarray:
@@ -177,51 +189,53 @@ def interval(values: np.ndarray) -> str:
     return f"[{low:+.3f}, {high:+.3f}]".replace("+0.", ".").replace("-0.", "-.")
 
 
+def compare(layer: str, name: str, rows: tuple[Rows, Rows, Rows], epochs: int) -> np.ndarray:
+    """Trains with every seed, prints one line of the table, gives the resampled means."""
+    started = time.process_time()
+    train, dev, test = rows
+    score = SCORES[name][1]
+    frozen = mean_pearson(evaluated(torch.nn.Identity(), score, test), test)
+    runs = {rate: trained(name, train, dev, SEEDS[0], rate, epochs) for rate in RATES}
+    rate = max(RATES, key=lambda one: runs[one][1])
+    heads = [runs[rate], *(trained(name, train, dev, seed, rate, epochs) for seed in SEEDS[1:])]
+    before = [evaluated(fresh(seed), score, test) for seed in SEEDS]
+    after = [evaluated(head, score, test) for head, _, _ in heads]
+    start, end = ([mean_pearson(scores, test) for scores in seeds] for seeds in (before, after))
+    sample = resampled(after, test)
+    print(
+        f"| {layer} | {name} | {frozen:.3f} | {np.mean(start):.3f} | {np.mean(end):.3f} {interval(sample)} "
+        f"| {np.mean(end) - np.mean(start):+.3f} {interval(sample - resampled(before, test))} "
+        f"| {' '.join(f'{one:.3f}' for one in end)} | {rate:g}; {' '.join(str(epoch) for _, _, epoch in heads)} "
+        f"| {time.process_time() - started:.0f} |",
+        flush=True,
+    )
+    return sample
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=6)
-    parser.add_argument("--layers", default="4,6", help="the last one is what MiniLM's pooled vectors are made of")
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--runs", default=",".join(RUNS), help="layer:score, ...")
     arguments = parser.parse_args()
-    started = time.perf_counter()
-    samples: dict[str, np.ndarray] = {}
-    print(
-        "| layer | score | frozen, no head | untrained head | trained | interval | gain of training | by seed | dev | rate, epochs | s |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
-    for layer in arguments.layers.split(","):
-        both, test = load("wmt15_daseg", layer), load("wmt16_daseg", layer)
-        held = np.arange(len(both.human)) % 5 == 0
-        train, dev = both.take(~held), both.take(held)
-        print(f"encoded layer {layer}: {time.perf_counter() - started:.0f} s", flush=True)
-        for name, score in SCORES.items():
-            if layer == "6" and name not in ("pooled cosine", "straight-through F1"):
-                continue
-            before = time.perf_counter()
-            frozen = mean_pearson(evaluated(torch.nn.Identity(), score, test), test)
-            runs = {rate: trained(score, train, dev, SEEDS[0], rate, arguments.epochs) for rate in RATES}
-            rate = max(RATES, key=lambda one: runs[one][1])
-            heads = [runs[rate], *(trained(score, train, dev, seed, rate, arguments.epochs) for seed in SEEDS[1:])]
-            after = [evaluated(head, score, test) for head, _, _ in heads]
-            untrained = []
-            for seed in SEEDS:
-                torch.manual_seed(seed)
-                untrained.append(evaluated(Head(), score, test))
-            samples[f"{layer} {name}"] = resampled(after, test)
-            gain = samples[f"{layer} {name}"] - resampled(untrained, test)
-            by_seed = [mean_pearson(scores, test) for scores in after]
-            start = np.mean([mean_pearson(scores, test) for scores in untrained])
-            print(
-                f"| {layer} | {name} | {frozen:.3f} | {start:.3f} | {np.mean(by_seed):.3f} | "
-                f"{interval(samples[f'{layer} {name}'])} | {np.mean(by_seed) - start:+.3f} {interval(gain)} | "
-                f"{' '.join(f'{one:.3f}' for one in by_seed)} | {np.mean([one for _, one, _ in heads]):.3f} | "
-                f"{rate}, {' '.join(str(epoch) for _, _, epoch in heads)} | {time.perf_counter() - before:.0f} |",
-                flush=True,
-            )
-    print("\ndifference of trained scores to the best trained pooled control:")
-    control = max((name for name in samples if "pooled" in name), key=lambda name: samples[name].mean())
-    for name, values in samples.items():
-        print(f"{name} - {control}: {(values - samples[control]).mean():+.3f} {interval(values - samples[control])}")
-    print(f"{time.perf_counter() - started:.0f} s")
+    runs = [tuple(run.split(":")) for run in arguments.runs.split(",")]
+    started = time.process_time()
+    layers = "+".join(sorted({layer for layer, _ in runs}))
+    both, tests = load("wmt15_daseg", layers), load("wmt16_daseg", layers)
+    print(f"encoded in {time.process_time() - started:.0f} CPU s\n", flush=True)
+    print("| layer | score | no head | untrained head | trained | gain | by seed | rate; best epochs | CPU s |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    samples = {}
+    for layer, name in runs:
+        held = np.arange(len(both[layer].human)) % 5 == 0
+        rows = both[layer].take(~held), both[layer].take(held), tests[layer]
+        samples[f"layer {layer} {name}"] = compare(layer, name, rows, arguments.epochs)
+    controls = [name for name in samples if "pooled" in name]
+    print("\n| trained | minus trained | difference |\n|---|---|---|")
+    for control in controls:
+        for name in samples.keys() - controls:
+            difference = samples[name] - samples[control]
+            print(f"| {name} | {control} | {difference.mean():+.3f} {interval(difference)} |")
+    print(f"\n{time.process_time() - started:.0f} s")
 
 
 if __name__ == "__main__":

@@ -53,17 +53,40 @@ LIGHT: dict[str, tuple[str, ...]] = {
         "lisascore(model=fake, method=auction-topk)",
         "lisascore(model=fake, method=auction)",
     ),
+    "moverscore": (
+        "moverscore(model=fake)",
+        "moverscore(model=fake, ngram=2, idf={table}, stopwords=drop, subwords=drop, punctuation=drop)",
+        "moverscore(model=fake, cost=cosine, form=one-minus, layer=1+3)",
+        "moverscore(model=fake, transport=partial)",
+        "moverscore(model=fake, transport=unbalanced)",
+    ),
+    "sbert": (
+        "sbert(model=fake)",
+        "sbert(model=fake, pooling=max, layer=1+3)",
+        "sbert(model=fake, pooling=cls)",
+        "sbert(model=fake, idf={table}, specials=drop)",
+    ),
+    "endtoken": ("endtoken(model=fake)", "endtoken(model=fake, token=cls)"),
 }
-# The k largest cells of a repeated token may all lie in its own rows, so a text can miss itself.
-SKIPPED = {"lisascore(model=fake, method=recursive-topk)": ("identity",)}
+SKIPPED = {
+    # The k largest cells of a repeated token may all lie in its own rows, so a text can miss itself.
+    "lisascore(model=fake, method=recursive-topk)": ("identity",),
+    # The fake encoder's first and last tokens know only their neighbours.
+    "sbert(model=fake, pooling=cls)": ("whole-text",),
+    "endtoken(model=fake, token=cls)": ("whole-text",),
+}
 
-REAL = ("bertscore", "bertscore(layer=4+6)", "bertscore(overlong=truncate)", "bertscore(precision=int8)")
+REAL = ("bertscore", "bertscore(layer=4+6)", "bertscore(overlong=truncate)", "bertscore(precision=int8)", "lisascore")
 REAL_SLOW = (
     "bertscore(idf={table})",
     "bertscore(specials=drop)",
     "bertscore(multiref=mean)",
     "bertscore(multiref=per-field-max)",
     "bertscore(max_length=32)",
+    "moverscore",
+    "sbert",
+    "endtoken",
+    "moverscore(model=fake, transport=sinkhorn)",
 )
 SOME_WINDOWS = 10_000  # characters: enough to need several windows
 TABLE_TEXTS = [*SENTENCES[:12], *SENTENCES[:3]]

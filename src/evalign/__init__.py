@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from evalign.metrics.bertscore import BERTScore
     from evalign.metrics.compat import score
     from evalign.metrics.lisascore import LiSAScore
+    from evalign.metrics.moverscore import MoverScore
     from evalign.metrics.registry import metric
     from evalign.metrics.signature import Signature
+    from evalign.metrics.vectors import EndToken, SBert
     from evalign.text.idf import IDFTable
     from evalign.types import Alignment, Embedded, LayerReport, Report, Row, Segment, Tokens
 
@@ -30,13 +32,16 @@ _HOMES = {
     "Alignment": "types",
     "BERTScore": "metrics.bertscore",
     "Embedded": "types",
+    "EndToken": "metrics.vectors",
     "EvalignError": "errors",
     "IDFTable": "text.idf",
     "LayerReport": "types",
     "LiSAScore": "metrics.lisascore",
     "Metric": "metrics.base",
+    "MoverScore": "metrics.moverscore",
     "Report": "types",
     "Row": "types",
+    "SBert": "metrics.vectors",
     "Segment": "types",
     "Signature": "metrics.signature",
     "Tokens": "types",
@@ -48,13 +53,16 @@ __all__ = [
     "Alignment",
     "BERTScore",
     "Embedded",
+    "EndToken",
     "EvalignError",
     "IDFTable",
     "LayerReport",
     "LiSAScore",
     "Metric",
+    "MoverScore",
     "Report",
     "Row",
+    "SBert",
     "Segment",
     "Signature",
     "Tokens",

@@ -117,6 +117,7 @@ class Alignment:
     scores: Mapping[str, float]
     signature: str
     counts: Mapping[str, int] = field(default_factory=dict)
+    masses: Floats | None = None  # transport: how much each cell carries, of 1
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -170,6 +171,7 @@ class Alignment:
             "reference": _side(self.reference, self.reference_weights, self.reference_values, self.reference_partners),
             "similarity": np.round(self.similarity.astype(float), 6).tolist(),
             "cells": self.cells.tolist(),
+            "masses": None if self.masses is None else np.round(self.masses, 9).tolist(),
             "matching": self.matching,
             "scores": dict(self.scores),
             "signature": self.signature,

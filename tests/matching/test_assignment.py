@@ -159,7 +159,7 @@ class TestSameCellsEverywhere:
 
 
 class TestBounds:
-    @settings(deadline=None)
+    @settings(deadline=None, max_examples=50)
     @given(MATRICES)
     def test_reported_violations_equal_a_recount(self, matrix):
         for assigner in ASSIGNERS:
@@ -174,7 +174,7 @@ class TestBounds:
             may_break = not assigner.strict and assigner.method.startswith(("recursive", "auction-topk"))
             assert bool(found.violations.any()) == may_break, assigner
 
-    @settings(deadline=None)
+    @settings(deadline=None, max_examples=50)
     @given(MATRICES)
     def test_precision_at_most_k_over_n_and_recall_at_most_k_over_m(self, matrix):
         """Except as published: the authors' columns choose even when there are more of them than rows."""
@@ -201,7 +201,7 @@ class TestBounds:
             assert rows.mean() == pytest.approx(1 / 3)
             assert columns.mean() == pytest.approx(1)
 
-    @settings(deadline=None)
+    @settings(deadline=None, max_examples=50)
     @given(MATRICES)
     def test_strict_is_compliant_with_exactly_k_cells_and_not_above_exact(self, matrix):
         optimum = matrix[Assigner()(matrix).cells].sum()
@@ -213,7 +213,7 @@ class TestBounds:
                 assert found.cells.sum(axis=0).max() == found.cells.sum(axis=1).max() == 1, assigner
                 assert matrix[found.cells].sum() <= optimum + 1e-9, assigner
 
-    @settings(deadline=None)
+    @settings(deadline=None, max_examples=50)
     @given(MATRICES)
     def test_strict_changes_nothing_that_keeps_the_rules(self, matrix):
         for case in FITTING:
@@ -262,7 +262,7 @@ class TestCellValues:
         rows, columns = cell_values(matrix, Assigner("recursive-argmax")(matrix).cells)
         assert (rows.tolist(), columns.tolist()) == ([0.8, 0.7], [0.7, 0.8])
 
-    @settings(deadline=None)
+    @settings(deadline=None, max_examples=50)
     @given(MATRICES, st.randoms(use_true_random=False))
     def test_any_selection_at_all(self, matrix, random):
         cells = np.array([[random.random() < 0.4 for _ in row] for row in matrix])

@@ -155,10 +155,12 @@ def test_softmax_of_the_recursion_gives_every_short_side_token_mass_one():
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_batch_gives_what_its_pairs_give(form):
+    """With a loose tolerance, because a pair's steps must not depend on padding or on its neighbours either."""
     similarity, masks = padded()
-    weights = FORMS[form](similarity, masks, options(noise=0)).weights
+    loose = options(noise=0, tolerance=1e-2)
+    weights = FORMS[form](similarity + 3, masks, loose).weights
     for item, (n, m) in enumerate(LENGTHS):
-        alone = FORMS[form](similarity[item : item + 1, :n, :m], None, options(noise=0)).weights
+        alone = FORMS[form](similarity[item : item + 1, :n, :m] + 3, None, loose).weights
         assert torch.allclose(weights[item, :n, :m], alone[0], atol=1e-9)
 
 
@@ -199,16 +201,16 @@ def test_drawn_cells_follow_the_softmax():
     assert torch.allclose(drawn, similarity[0].softmax(1), atol=0.015)
 
 
-def test_says_when_the_iterations_run_out():
+@pytest.mark.parametrize("temperature", [0.01, 1e-4])
+def test_says_when_the_iterations_run_out(temperature):
+    """The second pair needs none; the first is left with a plan that still gives no column more than its mass."""
     similarity = torch.cat([matrices(1, 12, 12), torch.zeros(1, 12, 12, dtype=torch.float64)])
-    result = sinkhorn(similarity, None, options(temperature=0.01, max_iterations=3))
+    early = {"temperature": temperature, "max_iterations": 3}
+    result = sinkhorn(similarity, None, options(**early))
     assert result.converged.tolist() == [False, True]
-    assert straight_through(similarity, None, options(temperature=0.01, max_iterations=3)).converged.tolist() == [
-        False,
-        True,
-    ]
-    assert torch.isfinite(result.weights).all()
-    assert torch.isfinite(gradient("sinkhorn", similarity, temperature=0.01, max_iterations=3)).all()
+    assert straight_through(similarity, None, options(**early)).converged.tolist() == [False, True]
+    assert torch.allclose(result.weights.sum(1), torch.ones(2, 12, dtype=torch.float64))
+    assert torch.isfinite(gradient("sinkhorn", similarity, **early)).all()
 
 
 EDGES = {
@@ -223,10 +225,10 @@ EDGES = {
 
 
 @pytest.mark.parametrize("edge", EDGES)
-@pytest.mark.parametrize("temperature", [0.05, 0.005])
+@pytest.mark.parametrize(("temperature", "most"), [(0.05, 384), (0.005, 64)])
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "envelope"])
-def test_gradients_stay_finite(form, edge, temperature):
-    similarity = EDGES[edge]().requires_grad_()
+def test_gradients_stay_finite(form, edge, temperature, most):
+    similarity = EDGES[edge]()[:, :most, :most].clone().requires_grad_()
     result = FORMS[form](similarity, None, options(temperature=temperature, tolerance=1e-4))
     assert result.converged.all()
     (result.weights * matrices(*similarity.shape, seed=9)).sum().backward()

@@ -230,21 +230,22 @@ def test_the_unit_of_cost_does_not_matter(problem, unit):
 @pytest.mark.parametrize("name", ["exact", "partial", "unbalanced"])
 def test_extreme_numbers_stay_numbers(name, unit):
     random = np.random.default_rng(3)
-    result = METHODS[name](random.random((4, 5)) * unit, random.random(4) * 1e308, 10.0 ** random.uniform(-320, 0, 5))
+    result = METHODS[name](random.random((4, 5)) * unit, np.full(4, 1.7e308), 10.0 ** random.uniform(-320, 0, 5))
     assert np.isfinite(result.total)
     assert np.isfinite(result.plan).all()
     assert result.converged
 
 
+@pytest.mark.parametrize("pivots", [1, 3, 6, 12])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_solver_that_is_stopped_says_so_and_hands_out_a_valid_plan(seed, monkeypatch, capfd):
+def test_a_solver_that_is_stopped_says_so_and_hands_out_a_valid_plan(seed, pivots, monkeypatch, capfd):
     cost, a, b = random_problem("tall", seed)
     best = {name: method(cost, a, b).total for name, method in METHODS.items()}
-    monkeypatch.setattr(transport, "MAX_PIVOTS", 1)
+    monkeypatch.setattr(transport, "MAX_PIVOTS", pivots)
     stopped = {name: METHODS[name](cost, a, b) for name in ("exact", "partial", "unbalanced")}
     stopped["sinkhorn"] = sinkhorn(cost, a, b, 1e-3, max_rounds=1)
     for name, result in stopped.items():
-        assert not result.converged, name
+        assert pivots > 1 or not result.converged, name
         check_marginals(result, a, b)
         assert result.total >= (best["exact"] if name == "sinkhorn" else best[name]) - 1e-9, name
     for name in ("exact", "sinkhorn"):
@@ -253,13 +254,24 @@ def test_a_solver_that_is_stopped_says_so_and_hands_out_a_valid_plan(seed, monke
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize(("kind", "seed", "fraction", "pivots"), [("equal texts", 30, 0.1, 6), ("wide", 4, 0.9, 25)])
+def test_a_stopped_partial_moves_no_more_than_its_fraction(kind, seed, fraction, pivots, monkeypatch):
+    """With POT 0.9.7 the plan, once its marginals are put right, moves too much in these."""
+    monkeypatch.setattr(transport, "MAX_PIVOTS", pivots)
+    assert partial(*random_problem(kind, seed), fraction).moved == pytest.approx(fraction, abs=1e-11)
+
+
 def test_threads_leave_the_warning_filters_alone():
-    before = list(warnings.filters)
-    problems = [random_problem("square", seed) for seed in range(64)]
-    with ThreadPoolExecutor(8) as pool:
-        totals = list(pool.map(lambda problem: exact(*problem).total, problems))
-    assert totals == [exact(*problem).total for problem in problems]
+    before, interval = list(warnings.filters), sys.getswitchinterval()
+    problems = [random_problem("square", seed) for seed in range(200)]
+    try:
+        sys.setswitchinterval(1e-6)
+        with ThreadPoolExecutor(8) as pool:
+            totals = list(pool.map(lambda problem: exact(*problem).total, problems))
+    finally:
+        sys.setswitchinterval(interval)
     assert list(warnings.filters) == before
+    assert totals == [exact(*problem).total for problem in problems]
 
 
 def test_first_use_loads_no_framework_and_leaves_the_environment_alone():
@@ -270,7 +282,8 @@ def test_first_use_loads_no_framework_and_leaves_the_environment_alone():
         "assert 'ot' not in sys.modules and 'scipy' not in sys.modules\n"
         "print(exact([[0.5]], [1], [2]).total, 'torch' in sys.modules, dict(os.environ) == before)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ))
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("POT_")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=clean)
     assert (done.stdout.split(), done.stderr) == (["0.5", "False", "True"], "")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from evalign.cli.options import aligned_pair, stdout_console, threads_option
-from evalign.render.explain import explain_greedy
+from evalign.cli.options import check_pair, matching_metric, stdout_console, threads_option
+from evalign.render.explain import explain_matching
 
 
 @click.command()
@@ -18,6 +18,10 @@ def explain(candidate: str, reference: str, spec: str, threads: int) -> None:
 
     \b
     evalign explain "the cat sat" "a cat was sitting"
+    evalign explain "the cat sat" "a cat was sitting" -m "lisascore(method=row-mask)"
+    evalign explain "the cat sat" "a cat was sitting" -m moverscore
     """
+    check_pair(candidate, reference)
     console = stdout_console()
-    console.print(explain_greedy(aligned_pair(spec, candidate, reference, threads), console.width))
+    metric = matching_metric(spec, threads)
+    console.print(explain_matching(metric, metric.align(candidate, reference), console.width))

@@ -6,14 +6,14 @@ import dataclasses
 import shutil
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import click
 from rich.console import Console
 
 from evalign.errors import InputError, SpecError
 from evalign.metrics.base import Metric
-from evalign.metrics.bertscore import BERTScore
+from evalign.metrics.prf import PRFMetric
 from evalign.metrics.registry import metric
 from evalign.metrics.tokens import TokenMetric
 from evalign.types import Alignment
@@ -39,12 +39,24 @@ def stdout_console() -> Console:
     return Console(width=None if sys.stdout.isatty() else max(160, shutil.get_terminal_size().columns), highlight=False)
 
 
-def aligned_pair(spec: str, candidate: str, reference: str, threads: int) -> Alignment:
-    """The alignment of one pair under a metric that has one; empty texts have none."""
+class Aligning(Protocol):
+    """A metric that can show who meets whom."""
+
+    def align(self, candidate: str, reference: str) -> Alignment:
+        """The alignment of one pair."""
+        ...
+
+
+def matching_metric(spec: str, threads: int = 0) -> Aligning:
+    """A metric from a spec, if it matches tokens."""
     chosen = parse_metric(spec, threads)
-    if not isinstance(chosen, BERTScore):
-        raise SpecError(f"{chosen.name} does not match tokens; try -m bertscore")
+    if not isinstance(chosen, PRFMetric) and chosen.name != "moverscore":
+        raise SpecError(f"{chosen.name} does not match tokens; try bertscore, lisascore or moverscore")
+    return cast(Aligning, chosen)
+
+
+def check_pair(candidate: str, reference: str) -> None:
+    """Raises for a text that has nothing to match."""
     for name, text in (("candidate", candidate), ("reference", reference)):
         if not text.strip():
             raise InputError(f"the {name} is empty, so there is nothing to match")
-    return chosen.align(candidate, reference)

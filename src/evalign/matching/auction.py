@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from functools import partial
 
-from evalign.matching.arrays import Array, from_short_side, namespace, order, top_two, where_true
+from evalign.matching.arrays import Array, Watch, from_short_side, namespace, order, top_two, unwatched, where_true
 
 
-def auction(similarity: Array, masks: tuple[Array, Array], eps: float, max_rounds: int) -> Array:
-    """Selected cells (batch, n, m). A matrix that needs more rounds is left with some tokens unassigned."""
-    return from_short_side(partial(_sell, eps=eps, max_rounds=max_rounds), similarity, masks, square="rows")
+def auction(
+    similarity: Array, masks: tuple[Array, Array], eps: float, max_rounds: int, watch: Watch = unwatched
+) -> Array:
+    """Selected cells (batch, n, m). A matrix that needs more rounds is left with some tokens unassigned.
+
+    `watch` is told of every round: which bidders of the short side won which partners, at which price.
+    """
+    sell = partial(_sell, eps=eps, max_rounds=max_rounds, watch=watch)
+    return from_short_side(sell, similarity, masks, square="rows")
 
 
-def _sell(values: Array, bidders: Array, partners: Array, eps: float, max_rounds: int) -> Array:
+def _sell(values: Array, bidders: Array, partners: Array, eps: float, max_rounds: int, watch: Watch) -> Array:
     xp = namespace(values)
     count = values.shape[-1]
     prices = xp.where(partners, values[:, 0] * 0, xp.inf)
@@ -33,6 +39,7 @@ def _sell(values: Array, bidders: Array, partners: Array, eps: float, max_rounds
         chosen[items, :, wanted] = False
         chosen[items, bidder, wanted] = True
         prices[items, wanted] = offer[won]
+        watch(bidder, wanted, offer[won])
     return chosen
 
 

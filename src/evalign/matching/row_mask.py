@@ -6,15 +6,20 @@ takes its best row, and both are masked. Columns are the short side, and choose 
 
 from __future__ import annotations
 
-from evalign.matching.arrays import Array, from_short_side, namespace, top_two, where_true
+from functools import partial
+
+from evalign.matching.arrays import Array, Watch, from_short_side, namespace, top_two, unwatched, where_true
 
 
-def row_mask(similarity: Array, masks: tuple[Array, Array]) -> Array:
-    """Selected cells (batch, n, m); the masks (batch, n) and (batch, m) are true where a token is."""
-    return from_short_side(_choose, similarity, masks, square="columns")
+def row_mask(similarity: Array, masks: tuple[Array, Array], watch: Watch = unwatched) -> Array:
+    """Selected cells (batch, n, m); the masks (batch, n) and (batch, m) are true where a token is.
+
+    `watch` is told of every step: which takers of the short side took which partners, by which lead.
+    """
+    return from_short_side(partial(_choose, watch=watch), similarity, masks, square="columns")
 
 
-def _choose(values: Array, takers: Array, free: Array) -> Array:
+def _choose(values: Array, takers: Array, free: Array, watch: Watch) -> Array:
     """(batch, takers, free): every taker gets a partner of its own; there are at least as many of those."""
     xp = namespace(values)
     takers, free = takers & True, free & True  # own copies
@@ -28,6 +33,7 @@ def _choose(values: Array, takers: Array, free: Array) -> Array:
         lead = xp.where(takers, best, 0.0) - xp.where(takers, second, 0.0)
         taker = xp.argmax(xp.where(takers, lead, -xp.inf), axis=-1)[items]
         taken = partner[items, taker]
+        watch(taker, taken, lead[items, taker])
         chosen[items, taker, taken] = True
         takers[items, taker] = False
         free[items, taken] = False

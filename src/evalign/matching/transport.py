@@ -96,9 +96,8 @@ def partial(cost: Floats, candidate_masses: Floats, reference_masses: Floats, fr
     if fraction == 1:
         return exact(cost, candidate_masses, reference_masses)
     problem = _problem(cost, candidate_masses, reference_masses)
-    # Not ot.partial: where all costs are 0 its dummies trade with each other, and too much mass moves.
-    flow, converged = _with_dummies(problem, rest=1 - fraction, leaving=0.0, idle=3.0)
-    moved = flow.sum()
+    flow, converged = _with_dummies(problem, rest=1 - fraction, leaving=0.0)
+    moved = flow.sum()  # where moving is free the dummies may trade, and too much moves: ot.partial leaves it so
     return problem.finished(flow * (fraction / moved) if moved > fraction else flow, converged)
 
 
@@ -111,7 +110,7 @@ def unbalanced(cost: Floats, candidate_masses: Floats, reference_masses: Floats,
     _check_positive("penalty", penalty)
     problem = _problem(cost, candidate_masses, reference_masses)
     leaving = min(penalty / problem.scale, 1.0) if problem.scale > penalty else 1.0  # above 1/2 nobody stays
-    return problem.finished(*_with_dummies(problem, rest=1.0, leaving=leaving, idle=0.0), penalty=penalty)
+    return problem.finished(*_with_dummies(problem, rest=1.0, leaving=leaving), penalty=penalty)
 
 
 def euclidean_cost(similarity: Floats) -> Floats:
@@ -223,13 +222,13 @@ def _check_positive(name: str, value: float) -> None:
         raise SpecError(f"{name}={value}: expected a positive number")
 
 
-def _with_dummies(problem: _Problem, rest: float, leaving: float, idle: float) -> tuple[Floats, bool]:
+def _with_dummies(problem: _Problem, rest: float, leaving: float) -> tuple[Floats, bool]:
     """One more token per side that takes what stays unmatched: `rest` at most, `leaving` per unit.
 
-    What the two dummies exchange is no mass at all, and costs `idle`.
+    What the two dummies exchange is no mass at all, and costs nothing.
     """
     cost = np.pad(problem.scaled, ((0, 1), (0, 1)), constant_values=leaving)
-    cost[-1, -1] = idle
+    cost[-1, -1] = 0.0
     flow, converged = _simplex(np.append(problem.candidate, rest), np.append(problem.reference, rest), cost)
     return flow[:-1, :-1], converged
 

@@ -136,6 +136,11 @@ class AssignmentScorer(PRFScorer):
         return np.asarray(matrix * (shares[0][:, None] + shares[1][None, :]) / 2)
 
 
+def assigner_of(metric: PRFMetric) -> Assigner:
+    """The assignment that `lisascore` or `bertscore(matching=...)` uses."""
+    return _settings(metric).assigner()
+
+
 def _settings(metric: PRFMetric) -> LiSAScore:
     """`bertscore(matching=M)` is `lisascore(method=M)` with everything else at its default."""
     return metric if isinstance(metric, LiSAScore) else LiSAScore(method=str(getattr(metric, "matching", "exact")))

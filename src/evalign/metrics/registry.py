@@ -12,6 +12,9 @@ from evalign.metrics.spec import parse_spec
 METRICS = {
     "bertscore": "evalign.metrics.bertscore:BERTScore",
     "lisascore": "evalign.metrics.lisascore:LiSAScore",
+    "moverscore": "evalign.metrics.moverscore:MoverScore",
+    "sbert": "evalign.metrics.vectors:SBert",
+    "endtoken": "evalign.metrics.vectors:EndToken",
 }
 
 

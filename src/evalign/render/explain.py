@@ -1,4 +1,4 @@
-"""BERTScore's arithmetic on one screen, as a teacher would write it on the board."""
+"""A matching metric's arithmetic on one screen, as a teacher would write it on the board."""
 
 from __future__ import annotations
 
@@ -7,39 +7,53 @@ from rich.table import Table
 from rich.text import Text
 
 from evalign.matching.aggregate import f1
+from evalign.metrics.moverscore import MoverScore
+from evalign.metrics.prf import PRFMetric
+from evalign.render.explain_steps import explain_assignment, explain_plan
 from evalign.render.terminal import quality, visible
 from evalign.types import Alignment, Floats, Tokens
 
 CELL = 7  # columns a matrix cell takes
 
 
-def explain_greedy(alignment: Alignment, width: int) -> RenderableType:
-    """The matrix with its maxima, the weights, and the sums that give P, R and F1."""
+def explain_matching(metric: object, alignment: Alignment, width: int) -> RenderableType:
+    """The matrix, how cells were selected, and the sums that give the score."""
     parts: list[RenderableType] = [_heading("1. Cosine similarity of each candidate token (rows) and reference token")]
     if CELL * (len(alignment.reference) + 2) <= width:
         parts.append(_matrix(alignment))
         parts.append(Text("   > best of its row (precision)   ^ best of its column (recall)   * both", style="dim"))
     else:
-        parts.append(Text("   (too wide for this terminal; the maxima below are complete)", style="dim"))
+        parts.append(Text("   (too wide for this terminal; what follows is complete)", style="dim"))
+    if isinstance(metric, MoverScore):
+        parts += explain_plan(metric, alignment)
+    elif isinstance(metric, PRFMetric):
+        if alignment.matching != "greedy":
+            parts += explain_assignment(metric, alignment)
+        parts += _arithmetic(alignment)
+    if alignment.candidate.special.any():
+        parts.append(Text("\nSpecial tokens may be matched but weigh 0.", style="dim"))
+    parts.append(Text(alignment.signature, style="dim", overflow="fold"))
+    return Group(*parts)
+
+
+def _arithmetic(alignment: Alignment) -> list[RenderableType]:
     precision = _sum(alignment.candidate, alignment.candidate_weights, alignment.candidate_values)
     recall = _sum(alignment.reference, alignment.reference_weights, alignment.reference_values)
     p, r = alignment.precision_shares.sum(), alignment.recall_shares.sum()
-    parts += [
-        _heading("2. Precision: each candidate token with its best partner, weighted"),
+    parts: list[RenderableType] = [
+        _heading("Precision: each candidate token with its partner, weighted"),
         Text(f"   P = {precision} = {p:.4f}"),
-        _heading("3. Recall: each reference token with its best partner, weighted"),
+        _heading("Recall: each reference token with its partner, weighted"),
         Text(f"   R = {recall} = {r:.4f}"),
-        _heading("4. F1, their harmonic mean"),
+        _heading("F1, their harmonic mean"),
         Text(f"   F1 = 2 · {p:.4f} · {r:.4f} / ({p:.4f} + {r:.4f}) = {float(f1(p, r)):.4f}"),
     ]
     final = alignment.scores
     if abs(final["precision"] - p) > 1e-6 or abs(final["recall"] - r) > 1e-6:
         said = "   ".join(f"{name} {value:.4f}" for name, value in final.items())
-        parts += [_heading("5. Rescaled with the baseline, (x - b) / (1 - b)"), Text(f"   {said}")]
-    if alignment.candidate.special.any():
-        parts.append(Text("\nSpecial tokens may be matched but weigh 0.", style="dim"))
-    parts.append(Text(alignment.signature, style="dim", overflow="fold"))
-    return Group(*parts)
+        how = "over the chosen denominator" if "denominator" in alignment.matching else "with the baseline"
+        parts += [_heading(f"Rescaled {how}"), Text(f"   {said}")]
+    return parts
 
 
 def _heading(text: str) -> Text:

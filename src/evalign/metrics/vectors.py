@@ -1,0 +1,119 @@
+"""One vector per text: Sentence-BERT and the end token, compared by cosine.
+
+`sbert` pools the last layer's token vectors, special tokens included, as sentence-transformers does; with IDF the mean
+is weighted. `endtoken` takes the vector of one special token. Neither depends on matching or padding.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from evalign.encoders.memory import EmbeddingMemory
+from evalign.encoders.opening import open_encoder
+from evalign.metrics.base import option
+from evalign.metrics.tokens import Side, TokenMetric, TokenScorer
+from evalign.text.idf import TokenWeights
+from evalign.types import Floats, Row
+
+LAST = "a layer, or several as in 4+6, whose cosines are averaged"
+
+
+@dataclass(frozen=True)
+class VectorMetric(TokenMetric):
+    """A metric that reduces every text to one vector per layer."""
+
+    fields: ClassVar[tuple[str, ...]] = ("score",)
+
+    layer: str | None = option("last", LAST)
+
+    @abstractmethod
+    def vector(self, side: Side, weighted: bool) -> Floats:
+        """(layers, width) of one text; `weighted` if IDF weights are to be used."""
+
+    @property
+    @abstractmethod
+    def match(self) -> str:
+        """What stands for the matching in signatures."""
+
+    def scorer(self, corpus: Iterable[Row] | None = None) -> VectorScorer:
+        """Loads the encoder and the IDF table."""
+        memory = open_encoder(self.choice())
+        return VectorScorer(self, memory, self.corpus_weights(memory.encoder, corpus))
+
+
+class VectorScorer(TokenScorer):
+    """A vector metric with its encoder loaded."""
+
+    metric: VectorMetric
+
+    def __init__(self, metric: VectorMetric, memory: EmbeddingMemory, weights: TokenWeights | None) -> None:
+        super().__init__(metric, memory, weights)
+        self.signature = metric.signature(memory.encoder, weights, metric.match, "no")
+
+    def pair(self, candidate: Side, reference: Side) -> Floats:
+        """The mean over layers of the cosine of both texts' vectors."""
+        weighted = self.weights is not None
+        ours, theirs = (self.metric.vector(side, weighted) for side in (candidate, reference))
+        scale = np.linalg.norm(ours, axis=-1) * np.linalg.norm(theirs, axis=-1)
+        cosines = (ours * theirs).sum(axis=-1) / np.where(scale > 0, scale, 1)
+        return np.asarray(np.clip(cosines, -1, 1).mean(keepdims=True))
+
+
+@dataclass(frozen=True)
+class SBert(VectorMetric):
+    """Cosine of pooled token vectors."""
+
+    name: ClassVar[str] = "sbert"
+    about: ClassVar[str] = "cosine of pooled token vectors (Reimers & Gurevych 2019)"
+
+    pooling: str = option("mean", "how token vectors become one", ("mean", "cls", "max"))
+
+    @property
+    def match(self) -> str:
+        """The pooling, where token metrics name their matching."""
+        return f"pooling={self.pooling}"
+
+    @classmethod
+    def match_options(cls, match: str) -> dict[str, str]:
+        """The pooling back from a signature."""
+        return {"pooling": match.partition("=")[2]}
+
+    def vector(self, side: Side, weighted: bool) -> Floats:
+        """Pooled in 64 bits; IDF weights enter the mean only."""
+        vectors = side.embedded.vectors.astype(np.float64)
+        if self.pooling == "cls":
+            return np.asarray(vectors[:, 0])
+        if self.pooling == "max":
+            return np.asarray(vectors.max(axis=1))
+        shares = side.weights / side.weights.sum() if weighted else np.full(vectors.shape[1], 1 / vectors.shape[1])
+        return np.asarray(np.einsum("t,ltd->ld", shares, vectors))
+
+
+@dataclass(frozen=True)
+class EndToken(VectorMetric):
+    """Cosine of one special token's vectors."""
+
+    name: ClassVar[str] = "endtoken"
+    about: ClassVar[str] = "cosine of the end token's vectors (the LiSAScore paper's CLIPScore baseline)"
+
+    token: str = option("eot", "the last token, which closes the text, or the first", ("eot", "cls"))
+
+    @property
+    def match(self) -> str:
+        """The token, where token metrics name their matching."""
+        return f"token={self.token}"
+
+    @classmethod
+    def match_options(cls, match: str) -> dict[str, str]:
+        """The token back from a signature."""
+        return {"token": match.partition("=")[2]}
+
+    def vector(self, side: Side, weighted: bool) -> Floats:
+        """No padding is left in a `Side`, so the end is the end whatever else was in the batch."""
+        vectors: Any = side.embedded.vectors
+        return np.asarray(vectors[:, -1 if self.token == "eot" else 0], dtype=np.float64)

@@ -1,0 +1,99 @@
+"""MoverScore against a linear program and against the published arithmetic."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import evalign
+
+
+def earth_movers_distance(cost, ours, theirs):
+    """The transport problem as a linear program: every row ships its mass, every column receives its own."""
+    n, m = cost.shape
+    rows = np.kron(np.eye(n), np.ones(m))
+    columns = np.kron(np.ones(n), np.eye(m))
+    solved = linprog(cost.ravel(), A_eq=np.vstack([rows, columns]), b_eq=np.concatenate([ours, theirs]), method="highs")
+    assert solved.success
+    return solved.fun
+
+
+def unit(vectors):
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("idf", ["no", "references"])
+def test_equals_a_linear_program(real_pairs, minilm, idf):
+    candidates, references = zip(*real_pairs[:40], strict=True)
+    metric = evalign.MoverScore(idf=idf)
+    rows = [evalign.Row(str(i), c, (r,)) for i, (c, r) in enumerate(zip(candidates, references, strict=True))]
+    sides = metric.scorer(rows).sides([*candidates, *references])
+    expected = []
+    for candidate, reference in zip(candidates, references, strict=True):
+        one, other = sides[candidate], sides[reference]
+        ours, theirs = (unit(side.embedded.matrix.astype(float)) for side in (one, other))
+        distance = np.sqrt(np.maximum(0, 2 - 2 * np.clip(ours @ theirs.T, -1, 1)))
+        masses = [side.weights / side.weights.sum() for side in (one, other)]
+        expected.append(1 / (1 + earth_movers_distance(distance, *masses)))
+    assert np.abs(metric.score(candidates, references)["score"] - expected).max() < 1e-7
+
+
+def test_equals_the_published_arithmetic(real_pairs, minilm):
+    """moverscore_v2: both texts stacked, one distance matrix over all, masses on either half, 1 / (1 + flow cost)."""
+    import ot
+
+    candidates, references = zip(*real_pairs[:60], strict=True)
+    metric = evalign.MoverScore(layer=6)
+    sides = metric.scorer().sides([*candidates, *references])
+    expected = []
+    for candidate, reference in zip(candidates, references, strict=True):
+        one, other = sides[candidate], sides[reference]
+        raw = np.concatenate([other.embedded.matrix, one.embedded.matrix])
+        raw = raw / (np.linalg.norm(raw, axis=-1, keepdims=True) + 1e-30)
+        distance = np.sqrt(((raw[:, None] - raw[None]) ** 2).sum(-1)).astype(float)
+        c1, c2 = np.zeros(len(raw)), np.zeros(len(raw))
+        c1[: len(other.weights)] = other.weights
+        c2[len(other.weights) :] = one.weights
+        flow = ot.emd(c1 / c1.sum(), c2 / c2.sum(), distance)
+        expected.append(1 / (1 + (flow * distance).sum()))
+    assert np.abs(metric.score(candidates, references)["score"] - expected).max() < 1e-5
+
+
+def test_the_plan_is_an_alignment():
+    alignment = evalign.MoverScore(model="fake").align("the cat sat", "a cat was here")
+    assert alignment.masses.sum() == pytest.approx(1)
+    for side, weights in ((0, alignment.candidate_weights), (1, alignment.reference_weights)):
+        carried = np.bincount(alignment.cells[:, side], alignment.masses, minlength=len(weights))
+        assert carried == pytest.approx(weights)
+    cost = np.sqrt(2 - 2 * alignment.similarity[tuple(alignment.cells.T)])
+    assert alignment.scores["score"] == pytest.approx(1 / (1 + (alignment.masses * cost).sum()))
+
+
+def test_dropped_tokens_have_no_mass(minilm):
+    metric = evalign.MoverScore(stopwords="drop", subwords="drop", punctuation="drop")
+    alignment = metric.align("The unbelievability of it, sadly!", "It is sad.")
+    shown = [alignment.candidate.surface(i).lower() for i in np.flatnonzero(alignment.candidate_weights)]
+    assert "the" not in shown
+    assert "," not in shown
+    assert len(shown) == 2, "one piece of the long word, and sadly"
+
+
+def test_bigrams_run_over_neighbours():
+    alignment = evalign.MoverScore(model="fake", ngram=2).align("the cat sat", "the cat sat")
+    assert [alignment.candidate.surface(i) for i in range(2)] == ["the cat", "cat sat"]
+    assert alignment.scores["score"] == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("transport", ["exact", "sinkhorn", "partial", "unbalanced"])
+def test_every_transport_ranks_a_copy_above_a_stranger(transport):
+    metric = evalign.MoverScore(model="fake", transport=transport)
+    copy, stranger = metric.score(["one two three", "red green blue"], ["one two three", "one two three"])["score"]
+    assert copy > stranger
+
+
+def test_partial_transport_forgives_what_is_extra():
+    text, longer = "one two three four", "one two three four unrelated words"
+    full, part = (
+        evalign.metric(f"moverscore(model=fake, {spec})")
+        for spec in ("transport=exact", "transport=partial, fraction=0.6")
+    )
+    assert part.score([longer], [text])["score"] > full.score([longer], [text])["score"]

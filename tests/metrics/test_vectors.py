@@ -1,0 +1,61 @@
+"""One vector per text: equal to sentence-transformers, and independent of padding."""
+
+import numpy as np
+import pytest
+
+import evalign
+
+TEXTS = 200
+
+
+@pytest.fixture(scope="module")
+def texts(real_pairs):
+    candidates, references = zip(*real_pairs[:TEXTS], strict=True)
+    return list(candidates), list(references)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", "max"])
+def test_sbert_equals_sentence_transformers(texts, minilm, pooling):
+    st = pytest.importorskip("sentence_transformers", reason="pip install 'evalign[dev]'")
+    from sentence_transformers.models import Pooling, Transformer
+
+    words = Transformer(str(minilm), max_seq_length=256)
+    model = st.SentenceTransformer(modules=[words, Pooling(384, pooling)], device="cpu")
+    ours = evalign.SBert(pooling=pooling).score(*texts)["score"]
+    vectors = [model.encode(side, normalize_embeddings=True) for side in texts]
+    assert np.abs(ours - (vectors[0] * vectors[1]).sum(axis=1)).max() < 1e-5
+
+
+def test_sbert_by_hand():
+    metric = evalign.SBert(model="fake", layer="1+3")
+    ours, theirs = (side.embedded.vectors.mean(axis=1) for side in metric.scorer().sides(["a b c", "c d"]).values())
+    cosines = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in zip(ours, theirs, strict=True)]
+    assert metric.score(["a b c"], ["c d"])["score"][0] == pytest.approx(np.mean(cosines), abs=1e-6)
+
+
+def test_idf_weights_the_mean(tmp_path):
+    table = (
+        evalign.metric("bertscore(model=fake, idf=references)")
+        .scorer([evalign.Row("1", "", ("the a of", "the"))])
+        .weights
+    )
+    table.save(tmp_path / "idf.json")
+    plain, weighted = (evalign.metric(f"sbert(model=fake{idf})") for idf in ("", f', idf="{tmp_path / "idf.json"}"'))
+    pair = ["the cat"], ["the dog"]
+    assert weighted.score(*pair)["score"][0] < plain.score(*pair)["score"][0], "the shared article counts for less"
+
+
+@pytest.mark.parametrize(("token", "place"), [("eot", -1), ("cls", 0)])
+def test_endtoken_is_the_texts_own_last_token(minilm, texts, token, place):
+    """The published program reads the wrong position when lengths differ."""
+    metric = evalign.EndToken(token=token)
+    sides = metric.scorer().sides(texts[0][:20] + texts[1][:20])
+    vectors = {text: side.embedded.matrix[place] for text, side in sides.items()}
+    vectors = {text: vector / np.linalg.norm(vector) for text, vector in vectors.items()}
+    expected = [vectors[one] @ vectors[other] for one, other in zip(texts[0][:20], texts[1][:20], strict=True)]
+    assert metric.score(texts[0][:20], texts[1][:20])["score"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_last_layer_is_the_default(minilm):
+    assert "|layer:6|" in evalign.SBert().score(["a"], ["b"]).signature
+    assert evalign.SBert().score(["a b"], ["b"])["score"] == evalign.SBert(layer=6).score(["a b"], ["b"])["score"]
