@@ -60,6 +60,16 @@ def test_hard_forms_give_the_scores_of_the_metric(matching, weighted, lean):
         assert found == pytest.approx([float(value) for value in expected], abs=1e-12)
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_token_picked_twice_is_worth_its_best_cell(swapped):
+    """Both short-side tokens pick the first of three: cosines 1 and 0.8, so (1 + 0.8)/2 and max(1, 0.8)/3."""
+    short, long = torch.tensor([[[1.0, 0.0], [0.8, -0.6]]]), torch.tensor([[[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]])
+    loss = AlignmentLoss("recursive-gumbel", SoftOptions(noise=0.0, rounds=0))
+    scores = loss.scores(long, short) if swapped else loss.scores(short, long)
+    found = [scores.precision.item(), scores.recall.item()]
+    assert (found[::-1] if swapped else found) == pytest.approx([0.9, 1 / 3])
+
+
 @pytest.mark.parametrize("matching", MATCHINGS)
 def test_identical_texts_have_no_loss(matching):
     vectors = torch.eye(8)[None].repeat(3, 1, 1)

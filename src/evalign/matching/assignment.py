@@ -72,7 +72,9 @@ class Assigner:
         """The selected cells; `masks` (batch, n), (batch, m) say which tokens of a padded batch are real."""
         single = similarity.ndim == 2
         values = double(similarity[None] if single else similarity)
-        masks = _full(values) if masks is None else masks
+        if values.ndim != 3:
+            raise InputError(f"expected a matrix (n, m) or a batch (batch, n, m), got {similarity.ndim} dimensions")
+        masks = _full(values) if masks is None else (masks[0] != 0, masks[1] != 0)
         _check(values, masks)
         values = namespace(values).where(_valid(masks), values, 0.0)  # whatever padding holds
         cells = self._select(values, masks)
@@ -162,8 +164,8 @@ def _full(values: Array) -> tuple[Array, Array]:
 
 
 def _check(values: Array, masks: tuple[Array, Array]) -> None:
-    if values.ndim != 3 or masks[0].shape != values.shape[:2] or masks[1].shape != (values.shape[0], values.shape[2]):
-        raise InputError("expected a matrix (n, m), or a batch (batch, n, m) with masks (batch, n) and (batch, m)")
+    if masks[0].shape != values.shape[:2] or masks[1].shape != (values.shape[0], values.shape[2]):
+        raise InputError("masks: expected (batch, n) and (batch, m) for a batch (batch, n, m)")
     if not bool(namespace(values).isfinite(values[_valid(masks)]).all()):
         raise InputError("the similarity matrix holds NaN or infinite values")
     if bool((_shorter(masks) == 0).any()):

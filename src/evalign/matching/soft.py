@@ -16,7 +16,8 @@ The recursion is `evalign.matching.recursion` itself: on tensors its steps (wher
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from evalign.errors import InputError, MissingExtraError, SpecError
@@ -150,8 +151,20 @@ def _potentials(plan: Tensor, by_row: Tensor, by_column: Tensor) -> tuple[Tensor
     inverse = torch.where(rows > 0, 1 / rows.clamp_min(TINY), 0.0)
     scaled = plan * inverse[:, :, None]
     system = torch.diag_embed(torch.where(columns > 0, columns, 1.0) + RIDGE) - plan.mT @ scaled
-    b = torch.linalg.solve(system, by_column - (scaled.mT @ by_row[:, :, None])[:, :, 0])
+    with _one_thread():
+        b = torch.linalg.solve(system, by_column - (scaled.mT @ by_row[:, :, None])[:, :, 0])
     return inverse * (by_row - (plan @ b[:, :, None])[:, :, 0]), b
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Some builds of MKL never return from a threaded LU decomposition; at 400 tokens one thread needs 3 ms."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _plan(values: Tensor, masks: Masks, options: SoftOptions) -> tuple[Tensor, Tensor, Tensor]:

@@ -89,7 +89,9 @@ class AssignmentScorer(PRFScorer):
         return ",".join(parts + (["weighted"] if chosen.objective == "weighted" else []))
 
     def match(self, pairs: list[tuple[Side, Side]]) -> list[Matched]:
-        """Pairs of similar size are padded together and assigned at once."""
+        """Pairs of similar size are padded together and assigned at once; scipy is fastest alone."""
+        if self.assigner.method == "exact":
+            return super().match(pairs)
         worst = np.full(len(self.metric.fields), self.metric.worst)
         matched: list[Matched] = [(worst, {})] * len(pairs)
         real = [place for place, (one, other) in enumerate(pairs) if not (one.empty or other.empty)]
@@ -98,6 +100,11 @@ class AssignmentScorer(PRFScorer):
             for place, result in zip(places, self._assign([pairs[place] for place in places]), strict=True):
                 matched[place] = result
         return matched
+
+    def pair(self, candidate: Side, reference: Side) -> Floats:
+        """Precision, recall and F1 of two texts that are not empty."""
+        _check_size(len(candidate.tokens), len(reference.tokens))
+        return super().pair(candidate, reference)
 
     def values(self, matrix: Floats, candidate: Side, reference: Side) -> tuple[Floats, Floats]:
         """The value of each token's own cell, 0 without one."""
@@ -151,13 +158,17 @@ def _notes(violations: int, unfinished: bool) -> dict[str, int]:
     return {name: count for name, count in named.items() if count}
 
 
+def _check_size(rows: int, columns: int) -> None:
+    if rows * columns > MATRIX_CELLS:
+        raise TextTooLongError(f"{rows} x {columns} tokens are too many to assign; use bertscore")
+
+
 def _groups(shapes: list[tuple[int, int]]) -> Iterator[list[int]]:
     """Indices of matrices that are padded together: neighbours in size, within BATCH_CELLS."""
     group: list[int] = []
     rows = columns = 0
     for index in sorted(range(len(shapes)), key=lambda i: shapes[i]):
-        if shapes[index][0] * shapes[index][1] > MATRIX_CELLS:
-            raise TextTooLongError(f"{shapes[index][0]} x {shapes[index][1]} tokens are too many to assign; use greedy")
+        _check_size(*shapes[index])
         wider = max(rows, shapes[index][0]), max(columns, shapes[index][1])
         if group and (len(group) + 1) * wider[0] * wider[1] > BATCH_CELLS:
             yield group

@@ -1,0 +1,79 @@
+"""What cheap tricks on a candidate do to each matching: repetition, padding, stuffing, truncation, shuffling.
+
+    python benchmarks/attacks.py --write docs/attacks.md
+
+Scores are means over real candidates (wmt19 kk-en); a plus means that the trick pays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import workloads
+
+import evalign
+from evalign.matching.methods import MATCHINGS
+
+STUFFING = "the of and to in a is that for it"
+UNRELATED = "violin granite Thursday photosynthesis harbour economics bread lantern"
+METRICS = {name: f"bertscore(matching={name})" for name in MATCHINGS} | {"transport": "moverscore", "sbert": "sbert"}
+
+
+def _shuffled(text: str) -> str:
+    words = text.split()
+    random.Random(len(text)).shuffle(words)
+    return " ".join(words)
+
+
+ATTACKS: dict[str, tuple[str, Callable[[str], str]]] = {
+    "repetition": ("the whole text three times", lambda text: " ".join([text] * 3)),
+    "padding": ("eight unrelated words behind it", lambda text: f"{text} {UNRELATED}"),
+    "stuffing": ("ten function words behind it", lambda text: f"{text} {STUFFING}"),
+    "truncation": ("only the first half", lambda text: " ".join(text.split()[: max(1, len(text.split()) // 2)])),
+    "shuffling": ("its words in random order", _shuffled),
+}
+
+
+def table(candidates: list[str], references: list[str], options: str = "") -> dict[str, dict[str, float]]:
+    """Attack -> metric -> mean score; `none` is the untouched text."""
+    means: dict[str, dict[str, float]] = {}
+    for attack, change in {"none": lambda text: text, **{name: how for name, (_, how) in ATTACKS.items()}}.items():
+        attacked = [change(text) for text in candidates]
+        means[attack] = {}
+        for name, spec in METRICS.items():
+            metric = evalign.metric(f"{spec[:-1]}, {options})" if options and spec.endswith(")") else
+                                    f"{spec}({options})" if options else spec)  # fmt: skip
+            report = metric.score(attacked, references)
+            means[attack][name] = report.mean(metric.fields[-1])
+    return means
+
+
+def markdown(means: dict[str, dict[str, float]]) -> str:
+    lines = ["| attack | " + " | ".join(METRICS) + " |", "|---" * (len(METRICS) + 1) + "|"]
+    lines.append("| none | " + " | ".join(f"{means['none'][name]:.3f}" for name in METRICS) + " |")
+    for attack, (about, _) in ATTACKS.items():
+        shifts = [f"{means[attack][name] - means['none'][name]:+.3f}" for name in METRICS]
+        lines.append(f"| {attack}: {about} | " + " | ".join(shifts) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=200)
+    parser.add_argument("--write", type=Path, help="put the table into this file, behind its marker line")
+    arguments = parser.parse_args()
+    candidates, references = workloads.mt_pairs(arguments.pairs)
+    text = markdown(table(candidates, references))
+    print(text)
+    if arguments.write:
+        marker = "<!-- made by benchmarks/attacks.py -->"
+        head = arguments.write.read_text("utf-8").partition(marker)[0]
+        note = f"{arguments.pairs} pairs, MiniLM; first row: mean score (F1, or score), below: change by the attack."
+        arguments.write.write_text(f"{head}{marker}\n{note}\n\n{text}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
