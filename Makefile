@@ -28,6 +28,8 @@ format: .venv/.dev
 bench: .venv/.dev
 	$(BIN)/python benchmarks/bertscore.py
 	$(BIN)/python benchmarks/streaming.py
+	$(BIN)/python benchmarks/matching.py
+	$(BIN)/python benchmarks/attacks.py
 
 clean:
 	rm -rf .venv
