@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from evalign.errors import FileFormatError
+
 
 def cache_folder() -> Path:
     """`EVALIGN_CACHE`, or the platform's cache folder."""
@@ -23,11 +25,20 @@ def cache_folder() -> Path:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[str]]:
-    """A text file that appears under its name only when everything was written."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """A text file that appears under its name only when everything was written; pipes and devices are written to."""
+    path = path.resolve()
+    if path.is_dir() or not path.parent.is_dir():
+        reason = "this is a directory" if path.is_dir() else "there is no such folder"
+        raise FileFormatError(f"{path}: cannot be written, {reason}")
+    special = path.exists() and not path.is_file()
+    part = path if special else path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with part.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
-        part.replace(path)
+        if not special:
+            part.replace(path)
+    except OSError as error:
+        raise FileFormatError(f"{path}: cannot be written ({error.strerror or error})") from error
     finally:
-        part.unlink(missing_ok=True)
+        if not special:
+            part.unlink(missing_ok=True)

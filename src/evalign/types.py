@@ -95,8 +95,8 @@ class Embedded:
     @cached_property
     def norms(self) -> npt.NDArray[np.float32]:
         """Length of each vector, (layers, tokens); 1 where a vector is zero."""
-        lengths = np.sqrt(np.einsum("ltd,ltd->lt", self.vectors, self.vectors))
-        return np.where(lengths > 0, lengths, np.float32(1))
+        lengths = np.sqrt(np.einsum("ltd,ltd->lt", self.vectors, self.vectors, dtype=np.float64))
+        return np.where(lengths > 0, lengths, 1).astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,13 +156,13 @@ class Alignment:
 
     @property
     def unmatched_candidate(self) -> tuple[int, ...]:
-        """Candidate tokens that no reference token chose."""
-        return self._never_chosen(len(self.candidate), self.reference_partners)
+        """Candidate tokens that no reference token chose; in an assignment or a plan, those without a cell."""
+        return self._never_chosen(len(self.candidate), self.reference_partners, self.cells[:, 0])
 
     @property
     def unmatched_reference(self) -> tuple[int, ...]:
-        """Reference tokens that no candidate token chose."""
-        return self._never_chosen(len(self.reference), self.candidate_partners)
+        """Reference tokens that no candidate token chose; in an assignment or a plan, those without a cell."""
+        return self._never_chosen(len(self.reference), self.candidate_partners, self.cells[:, 1])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -194,9 +194,8 @@ class Alignment:
                 partners[own], values[own] = other, value
         return partners, values
 
-    @staticmethod
-    def _never_chosen(count: int, partners: Ints) -> tuple[int, ...]:
-        chosen = {int(partner) for partner in partners}
+    def _never_chosen(self, count: int, partners: Ints, in_cells: Ints) -> tuple[int, ...]:
+        chosen = {int(place) for place in (partners if self.matching == "greedy" else in_cells)}
         return tuple(index for index in range(count) if index not in chosen)
 
 

@@ -7,7 +7,7 @@ import json
 
 import click
 
-from evalign.cli.options import check_pair, matching_metric, stdout_console, threads_option
+from evalign.cli.options import aligned, matching_metric, stdout_console, threads_option
 from evalign.errors import SpecError
 from evalign.matching.methods import MATCHINGS
 from evalign.metrics.bertscore import BERTScore
@@ -33,11 +33,10 @@ def align(candidate: str, reference: str, spec: str, matching: str | None, as_js
     evalign align "the cat sat" "a cat was sitting" --matching all
     evalign align "the cat sat" "a cat was sitting" -m "lisascore(layer=6)" --json
     """
-    check_pair(candidate, reference)
     names = [*MATCHINGS, "transport"] if matching == "all" else [matching] if matching else []
     found = {name: _aligned(spec, name, candidate, reference, threads) for name in names}
     if not names:
-        found = {"": matching_metric(spec, threads).align(candidate, reference)}
+        found = {"": aligned(matching_metric(spec, threads), candidate, reference)}
     if as_json:
         documents = {name: alignment.to_dict() for name, alignment in found.items()}
         click.echo(json.dumps(documents if matching == "all" else next(iter(documents.values()))))
@@ -53,7 +52,7 @@ def _aligned(spec: str, matching: str, candidate: str, reference: str, threads: 
     if not isinstance(metric, BERTScore):
         raise SpecError("--matching goes with -m bertscore; other metrics have a matching of their own")
     if matching != "transport":
-        return dataclasses.replace(metric, matching=matching).align(candidate, reference)
+        return aligned(dataclasses.replace(metric, matching=matching), candidate, reference)
     from evalign.metrics.moverscore import MoverScore
     from evalign.metrics.tokens import TokenMetric
 

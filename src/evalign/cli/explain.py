@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from evalign.cli.options import check_pair, matching_metric, stdout_console, threads_option
+from evalign.cli.options import aligned, matching_metric, stdout_console, threads_option
 from evalign.render.explain import explain_matching
 
 
@@ -21,7 +21,6 @@ def explain(candidate: str, reference: str, spec: str, threads: int) -> None:
     evalign explain "the cat sat" "a cat was sitting" -m "lisascore(method=row-mask)"
     evalign explain "the cat sat" "a cat was sitting" -m moverscore
     """
-    check_pair(candidate, reference)
     console = stdout_console()
     metric = matching_metric(spec, threads)
-    console.print(explain_matching(metric, metric.align(candidate, reference), console.width))
+    console.print(explain_matching(metric, aligned(metric, candidate, reference), console.width))

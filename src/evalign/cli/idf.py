@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 
 from evalign.encoders.opening import EncoderChoice, open_encoder
-from evalign.errors import FileFormatError, InputError
+from evalign.errors import InputError
 from evalign.jobs.files import read_lines
 from evalign.metrics.tokens import count_idf
 from evalign.render.progress import Advance, progress
@@ -31,8 +30,6 @@ def fit(files: tuple[str, ...], output: str, model: str) -> None:
     evalign idf fit references.txt -o idf.json
     evalign score -c system.txt -r references.txt -m "bertscore(idf=idf.json)"
     """
-    if not Path(output).absolute().parent.is_dir():
-        raise FileFormatError(f"-o {output}: there is no such folder")
     encoder = open_encoder(EncoderChoice(model)).encoder
     with progress("counting") as advance:
         table = count_idf(encoder, _lines(files, advance))

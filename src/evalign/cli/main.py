@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -52,7 +53,10 @@ def cli() -> None:
 
 
 def main(arguments: list[str] | None = None) -> Any:
-    """The console script."""
+    """The console script. Output is UTF-8 whatever the terminal's locale says."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
     try:
         code = cli.main(arguments, prog_name="evalign", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)

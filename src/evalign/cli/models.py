@@ -27,10 +27,10 @@ def models(context: click.Context) -> None:
     for model in KNOWN.values():
         place = local_directory(model)
         where = str(place) if place else f"not here: evalign models get {model.name}"
-        table.add_row(model.name, model.layer, where, model.about)
+        table.add_row(model.name, model.layer, Text(where), model.about)
     for repository, place in cached_repositories():
         layer = tuned_layers().get(repository)
-        table.add_row(repository, "-" if layer is None else str(layer), str(place), "in the Hugging Face cache")
+        table.add_row(repository, "-" if layer is None else str(layer), Text(str(place)), "in the Hugging Face cache")
     console.print(table)
     note = (
         f"\nAny directory or hub name with safetensors works as model=NAME: {', '.join(FAMILIES)} without torch, all "

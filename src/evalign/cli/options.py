@@ -24,7 +24,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def threads_option(function: Function) -> Function:
     """`--threads N`."""
     return click.option(
-        "--threads", type=click.IntRange(0), default=0, help="Threads of the encoder; 0: one per core."
+        "--threads", type=click.IntRange(0, 1024), default=0, help="Threads of the encoder; 0: one per core."
     )(function)
 
 
@@ -55,8 +55,10 @@ def matching_metric(spec: str, threads: int = 0) -> Aligning:
     return cast(Aligning, chosen)
 
 
-def check_pair(candidate: str, reference: str) -> None:
-    """Raises for a text that has nothing to match."""
-    for name, text in (("candidate", candidate), ("reference", reference)):
-        if not text.strip():
+def aligned(metric: Aligning, candidate: str, reference: str) -> Alignment:
+    """The alignment of two texts that both have something to match."""
+    alignment = metric.align(candidate, reference)
+    for name, side in (("candidate", alignment.candidate), ("reference", alignment.reference)):
+        if side.empty:
             raise InputError(f"the {name} is empty, so there is nothing to match")
+    return alignment

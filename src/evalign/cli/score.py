@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from evalign.cli.options import parse_metric, stdout_console, threads_option
-from evalign.errors import FileFormatError, SpecError
+from evalign.errors import SpecError
 from evalign.folders import whole_file
 from evalign.jobs.files import STDIN, shown
 from evalign.jobs.rows import FORMATS, Columns, RowSource, TableFile, TextFiles
@@ -54,7 +54,7 @@ def score(data: str | None, candidates: tuple[str, ...], references: tuple[str, 
     DATA is JSONL (fields candidate, references, and optionally id, source, system), CSV, TSV or Parquet, plain
     or gzipped; '-' is standard input. Exit code 0: all rows scored, 2: bad input, 3: some rows failed.
     """
-    metrics = [parse_metric(spec, threads) for spec in dict.fromkeys(specs)]
+    metrics = list(dict.fromkeys(parse_metric(spec, threads) for spec in specs))
     columns = Columns(candidate_field, reference_field, source_field, id_field, system_field)
     inputs = _inputs(data, candidates, references, sources, columns, input_format)
     if segments == STDIN and form not in ("json", "tsv"):
@@ -85,8 +85,6 @@ def _segment_sink(target: str | None) -> Iterator[_Sink]:
     if target is None or target == STDIN:
         yield _Sink(keep=target == STDIN)
         return
-    if not Path(target).absolute().parent.is_dir():
-        raise FileFormatError(f"--segments {target}: there is no such folder")
     with whole_file(Path(target)) as stream:
         yield _Sink(stream)
 

@@ -158,6 +158,8 @@ class BatchingEncoder(ABC):
         for batch in plan_batches(lengths, self.reading.token_budget):
             ids, mask = pad([sequences[index] for index in batch], self.pad_id, width)
             vectors = self.forward(ids, mask)
+            if not np.isfinite(vectors[:, mask > 0]).all():
+                raise ModelError(f"{self.name} gave NaN or infinite vectors; damaged weights, or use precision=fp32")
             self.real_tokens += int(mask.sum())
             self.padded_tokens += mask.size
             for place, index in enumerate(batch):

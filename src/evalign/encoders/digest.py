@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from evalign.errors import FileFormatError
 from evalign.folders import cache_folder, whole_file
 
 
@@ -48,5 +49,5 @@ def _save(memory: Path, known: dict[str, str]) -> None:
         memory.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(memory) as stream:
             json.dump(dict(list(known.items())[-200:]), stream)
-    except OSError:
+    except (OSError, FileFormatError):
         return

@@ -66,16 +66,29 @@ def architecture(config: Mapping[str, Any], tensors: Collection[str]) -> Archite
     if len(words) != 1:
         raise WeightsError(f"expected one tensor named *{WORD_EMBEDDINGS}, found {len(words)}")
     try:
-        return FAMILIES[family](config, words[0].removesuffix(WORD_EMBEDDINGS))
+        found = FAMILIES[family](config, words[0].removesuffix(WORD_EMBEDDINGS))
     except KeyError as error:
         raise UnsupportedModelError(f"config.json of this {family} model has no {error}") from error
+    except TypeError as error:
+        raise WeightsError(f"config.json of this {family} model holds a value of the wrong kind ({error})") from error
+    if not isinstance(found.heads, int) or found.heads < 1 or not found.layers:
+        raise WeightsError(f"config.json of this {family} model names {found.heads} heads, {len(found.layers)} layers")
+    return found
+
+
+def pad_token(config: Mapping[str, Any]) -> int:
+    """The id that fills up a batch; any will do where the model has none, because padding is masked."""
+    given = config.get("pad_token_id")
+    if given is not None and not isinstance(given, int):
+        raise WeightsError(f"config.json: pad_token_id is {given!r}, expected a whole number")
+    return given or 0
 
 
 def activation(name: str) -> str:
     """Which function `hidden_act` means: `gelu` is erf, `gelu_new` is the tanh form."""
-    if name not in ACTIVATIONS:
+    if str(name) not in ACTIVATIONS:
         raise UnsupportedModelError(f"hidden_act {name!r} is not built here; use backend=torch")
-    return ACTIVATIONS[name]
+    return ACTIVATIONS[str(name)]
 
 
 def _bert(config: Mapping[str, Any], prefix: str) -> Architecture:
@@ -90,8 +103,13 @@ def _bert(config: Mapping[str, Any], prefix: str) -> Architecture:
         eps=config.get("layer_norm_eps", 1e-12),
         activation=activation(config.get("hidden_act", "gelu")),
         projection=f"{prefix}embeddings_project" if projected else None,
-        position_pad=config.get("pad_token_id", 1) if cumulative else None,
+        position_pad=_pad_id(config) if cumulative else None,
     )
+
+
+def _pad_id(config: Mapping[str, Any]) -> int:
+    given = config.get("pad_token_id")
+    return 1 if given is None else int(given)
 
 
 def _bert_layer(base: str) -> Layer:

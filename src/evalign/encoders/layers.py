@@ -6,7 +6,7 @@ import re
 
 from evalign.errors import LayerError
 
-LAST = -1
+LAST = 1_000_000  # stands for the last layer until the depth is known; no layer can be written so
 
 
 def parse_layers(choice: int | str) -> tuple[int, ...]:

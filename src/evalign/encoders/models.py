@@ -7,6 +7,7 @@ for the models in known.py, is the expected one). Nothing is imported from a mod
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ class Located:
 
 def locate(model: str) -> Located:
     """The weights a user means by `model`; downloads from the hub only if they are nowhere here."""
-    if model and Path(model).is_dir():
+    if model and len(model) < 4096 and os.path.isdir(model):
         return _pin(Path(model))
     if model in KNOWN:
         return _locate_known(KNOWN[model])

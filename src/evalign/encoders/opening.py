@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from evalign.encoders.base import Encoder, Reading
@@ -31,15 +31,32 @@ class EncoderChoice:
     threads: int = 0
 
 
-@lru_cache(maxsize=3)
 def open_encoder(choice: EncoderChoice) -> EmbeddingMemory:
-    """A loaded model is kept: scoring again, or with another metric, does not load it again."""
-    if choice.model == FAKE:
-        from evalign.encoders.fake import FakeEncoder
+    """A loaded model is kept: scoring again, or with another metric, does not load it again.
 
-        layers = None if choice.layer == "all" else parse_layers(choice.layer or "2")
-        return EmbeddingMemory(FakeEncoder(layers))
+    Directories are looked at every time: a checkpoint that was written anew is another model.
+    """
+    if choice.model == FAKE:
+        return _open_fake(choice.layer)
     located = locate(choice.model)
+    return _open(choice, replace(located, directory=located.directory.resolve()), _written(located))
+
+
+@lru_cache(maxsize=3)
+def _open_fake(layer: str | None) -> EmbeddingMemory:
+    from evalign.encoders.fake import FakeEncoder
+
+    return EmbeddingMemory(FakeEncoder(None if layer == "all" else parse_layers(layer or "2")))
+
+
+def _written(located: Located) -> tuple[int, ...]:
+    """When the small files beside the weights were last written."""
+    files = (located.directory / name for name in ("config.json", "tokenizer.json", "tokenizer_config.json"))
+    return tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in files)
+
+
+@lru_cache(maxsize=3)
+def _open(choice: EncoderChoice, located: Located, _state: tuple[int, ...]) -> EmbeddingMemory:
     encoder = _load(located, choice)
     encoder.name = located.pinned
     return EmbeddingMemory(encoder)

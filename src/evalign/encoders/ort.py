@@ -10,7 +10,7 @@ import numpy.typing as npt
 import onnxruntime
 
 from evalign.encoders.base import BatchingEncoder, Reading
-from evalign.encoders.families import architecture
+from evalign.encoders.families import architecture, pad_token
 from evalign.encoders.graph import EncoderGraph, build_graph
 from evalign.encoders.layers import check_layers
 from evalign.encoders.tokenizer import Tokenizer
@@ -39,7 +39,7 @@ class OrtEncoder(BatchingEncoder):
         tokenizer = Tokenizer.from_directory(directory)
         graph = build_graph(arch, tensors, layers, precision)
         reading = reading.within(graph.positions, tokenizer)
-        super().__init__(tokenizer, layers, reading, config.get("pad_token_id") or 0)
+        super().__init__(tokenizer, layers, reading, pad_token(config))
         self.name = directory.name
         self.precision = precision
         self._outputs = list(graph.outputs)

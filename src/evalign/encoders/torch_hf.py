@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalign.encoders.base import BatchingEncoder, Reading
+from evalign.encoders.families import pad_token
 from evalign.encoders.layers import check_layers
 from evalign.encoders.tokenizer import Tokenizer
 from evalign.encoders.weights import weight_files
@@ -43,15 +44,17 @@ class TorchEncoder(BatchingEncoder):
         try:
             model = AutoModel.from_pretrained(directory, dtype=DTYPES[precision], use_safetensors=True)
             self._model = (model.get_encoder() if model.config.is_encoder_decoder else model).eval().to(device)
-        except (ValueError, OSError, RuntimeError, KeyError, SafetensorError) as error:
-            raise UnsupportedModelError(f"{directory}: transformers cannot load this model ({error})") from error
+        except (ValueError, OSError, RuntimeError, KeyError, AssertionError, SafetensorError) as error:
+            raise UnsupportedModelError(f"{directory}: transformers cannot load this on {device} ({error})") from error
         depth = getattr(model.config, "num_hidden_layers", None)
         if depth is None:
             raise UnsupportedModelError(f"{directory}: config.json does not say how many layers the model has")
         tokenizer = _tokenizer(directory)
-        pad_id = config.get("pad_token_id") or 0
         super().__init__(
-            tokenizer, check_layers(layers, depth), reading.within(_positions(model.config), tokenizer), pad_id
+            tokenizer,
+            check_layers(layers, depth),
+            reading.within(_positions(model.config), tokenizer),
+            pad_token(config),
         )
         self.name = directory.name
         self.precision = precision

@@ -49,10 +49,18 @@ def check_readable(path: str) -> None:
 
 def count_lines(path: str) -> int | None:
     """How many lines a plain file has, for progress bars; None where that would cost as much as reading it."""
-    if path == STDIN or path.endswith((".gz", ".parquet")):
+    if not rereadable(path) or path.endswith((".gz", ".parquet")):
         return None
-    with Path(path).open("rb") as stream:
-        return sum(chunk.count(b"\n") for chunk in iter(lambda: stream.read(1 << 20), b""))
+    try:
+        with Path(path).open("rb") as stream:
+            return sum(chunk.count(b"\n") for chunk in iter(lambda: stream.read(1 << 20), b""))
+    except OSError:
+        return None  # reading it will say why
+
+
+def rereadable(path: str) -> bool:
+    """Files can be read twice; standard input and pipes cannot."""
+    return path != STDIN and Path(path).is_file()
 
 
 def shown(path: str) -> str:

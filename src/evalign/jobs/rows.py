@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evalign.errors import FileFormatError, LengthMismatchError, MissingExtraError, nearest
-from evalign.jobs.files import STDIN, check_readable, count_lines, read_lines, shown
+from evalign.jobs.files import STDIN, check_readable, count_lines, read_lines, rereadable, shown
 from evalign.types import Row
 
 FORMATS = ("jsonl", "csv", "tsv", "parquet")  # the keys of READERS
@@ -70,8 +69,8 @@ class TextFiles:
 
     @property
     def rereadable(self) -> bool:
-        """Files can be read twice, standard input cannot."""
-        return STDIN not in self._paths
+        """Whether all files can be read twice."""
+        return all(map(rereadable, self._paths))
 
     def count(self) -> int | None:
         """Lines of the candidate file."""
@@ -109,8 +108,8 @@ class TableFile:
 
     @property
     def rereadable(self) -> bool:
-        """Files can be read twice, standard input cannot."""
-        return self.path != STDIN
+        """Whether the file can be read twice."""
+        return rereadable(self.path)
 
     def count(self) -> int | None:
         """Lines of the file, which is near enough for a progress bar."""
@@ -152,7 +151,7 @@ def _jsonl(path: str) -> Iterator[Record]:
 
 
 def _separated(path: str, delimiter: str) -> Iterator[Record]:
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(2**31 - 1)  # the largest that every platform takes
     lines = (f"{line}\n" for line in read_lines(path))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
@@ -195,7 +194,7 @@ READERS: dict[str, Callable[[str], Iterator[Record]]] = {
 def _row(record: Mapping[str, Any], columns: Columns, place: str, number: int) -> Row:
     source = record.get(columns.source)
     return Row(
-        id=str(record.get(columns.id, number)),
+        id=str(number if record.get(columns.id) is None else record[columns.id]),
         candidate=_text(_field(record, columns.candidate, place), columns.candidate, place),
         references=tuple(_references(record, columns, place)),
         source=None if source is None else _text(source, columns.source, place),

@@ -18,4 +18,4 @@ def weighted_mean(values: Floats, weights: Floats) -> Floats:
 def f1(precision: Floats, recall: Floats) -> Floats:
     """2PR / (P + R), and 0 unless both are positive: with mixed signs the fraction has no bounds."""
     both = (np.asarray(precision) > 0) & (np.asarray(recall) > 0)
-    return np.where(both, 2 * precision * recall / np.where(both, precision + recall, 1), 0.0)
+    return np.where(both, 2 * recall * (precision / np.where(both, precision + recall, 1)), 0.0)

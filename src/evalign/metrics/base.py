@@ -76,6 +76,8 @@ class Metric(ABC):
         for key in options:
             if key not in known:
                 raise SpecError(f"{cls.name} has no option {key!r}; {nearest(key, known)}")
+        if options.get("layer") == "all":
+            raise SpecError("layer=all is no single score; Python's score_layers gives every layer")
         return cls(**options)
 
     @classmethod

@@ -45,7 +45,7 @@ def score(
     metric = BERTScore(
         model=model,
         layer=_layer(model, num_layers),
-        idf="references" if idf is True else "no",
+        idf="references" if idf and not isinstance(idf, Mapping) else "no",
         multiref="per-field-max",
         overlong="truncate",
         device=device or "cpu",

@@ -84,7 +84,7 @@ class AssignmentScorer(PRFScorer):
         chosen = _settings(metric)
         recursive = chosen.method.startswith(("recursive", "auction-"))
         parts = [chosen.method, *([chosen.preset] if recursive else []), *(["strict"] if chosen.strict else [])]
-        parts += [f"eps={chosen.eps:g}"] if chosen.method == "auction" else []
+        parts += [f"eps={chosen.eps!r}"] if chosen.method == "auction" else []
         parts += [f"denominator={chosen.denominator}"] if chosen.denominator != "own" else []
         return ",".join(parts + (["weighted"] if chosen.objective == "weighted" else []))
 
@@ -118,10 +118,18 @@ class AssignmentScorer(PRFScorer):
     def fields(self, values: tuple[Floats, Floats], candidate: Side, reference: Side) -> Floats:
         """Sums of values over the chosen denominators."""
         sums = float(candidate.weights @ values[0]), float(reference.weights @ values[1])
-        totals = float(candidate.weights.sum()), float(reference.weights.sum())
-        if self.settings.denominator != "own":
-            totals = ((min if self.settings.denominator == "min" else max)(totals),) * 2
+        totals = self._denominator(candidate.weights, reference), self._denominator(reference.weights, candidate)
         return prf(np.asarray(sums[0] / totals[0]), np.asarray(sums[1] / totals[1]))
+
+    def _denominator(self, weights: Floats, other: Side) -> float:
+        """The side's own weight; for `min` of as many of its heaviest tokens as can be matched; `max`: the larger."""
+        own, theirs = float(weights.sum()), float(other.weights.sum())
+        if self.settings.denominator == "max":
+            return max(own, theirs)
+        if self.settings.denominator == "min":
+            counted = int((other.weights > 0).sum())
+            return float(np.sort(weights)[::-1][:counted].sum())
+        return own
 
     def _assign(self, pairs: list[tuple[Side, Side]]) -> Iterator[Matched]:
         matrices = [similarity(one.embedded, other.embedded) for one, other in pairs]
@@ -137,10 +145,14 @@ class AssignmentScorer(PRFScorer):
             yield self.fields(cell_values(matrix, cells), one, other), notes
 
     def _objective(self, matrix: Floats, candidate: Side, reference: Side) -> Floats:
-        if self.settings.objective == "similarity":
-            return matrix
-        shares = candidate.weights / candidate.weights.sum(), reference.weights / reference.weights.sum()
-        return np.asarray(matrix * (shares[0][:, None] + shares[1][None, :]) / 2)
+        return objective_of(self.settings, matrix, candidate.weights, reference.weights)
+
+
+def objective_of(metric: PRFMetric, matrix: Floats, ours: Floats, theirs: Floats) -> Floats:
+    """What the assignment maximises: the similarity, or the similarity by the mean share of both tokens' weights."""
+    if _settings(metric).objective == "similarity":
+        return matrix
+    return np.asarray(matrix * (ours[:, None] / ours.sum() + theirs[None, :] / theirs.sum()) / 2)
 
 
 def assigner_of(metric: PRFMetric) -> Assigner:

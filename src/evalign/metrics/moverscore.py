@@ -15,7 +15,7 @@ import numpy as np
 
 from evalign.encoders.memory import EmbeddingMemory
 from evalign.encoders.opening import open_encoder
-from evalign.errors import TextTooLongError
+from evalign.errors import SpecError, TextTooLongError
 from evalign.matching import transport as carrying
 from evalign.matching.ngrams import cosines, ngrams
 from evalign.metrics.base import option
@@ -82,7 +82,10 @@ class MoverScore(TokenMetric):
     @classmethod
     def match_options(cls, match: str) -> dict[str, str]:
         """The options back from a signature."""
-        return dict(part.split("=", 1) for part in match.split(","))
+        parts = [part.partition("=") for part in match.split(",")]
+        if not all(equals for _, equals, _ in parts):
+            raise SpecError(f"match:{match} is not what moverscore writes into a signature")
+        return {key: value for key, _, value in parts}
 
 
 class MoverScorer(TokenScorer):

@@ -54,8 +54,8 @@ class TokenMetric(Metric):
 
     def choice(self) -> EncoderChoice:
         """The encoder this metric asks for."""
-        if self.max_length < 0 or self.threads < 0 or self.token_budget < 1:
-            raise SpecError("max_length and threads must not be negative, and token_budget must be at least 1")
+        if self.max_length < 0 or not 0 <= self.threads <= 1024 or self.token_budget < 1:
+            raise SpecError("expected max_length from 0, threads from 0 to 1024, and token_budget from 1")
         reading = Reading(self.overlong, token_budget=self.token_budget)
         if self.max_length:
             reading = replace(reading, max_length=self.max_length)
@@ -90,7 +90,7 @@ class TokenMetric(Metric):
     @classmethod
     def match_options(cls, match: str) -> dict[str, str]:
         """The options that a signature's `match` stands for."""
-        return {"matching": match}
+        return {"matching": match.partition(",")[0]}
 
     def corpus_weights(self, encoder: Encoder, corpus: Iterable[Row] | None) -> TokenWeights | None:
         """The IDF table asked for: counted over the corpus, or read from a file."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from evalign.encoders.memory import EmbeddingMemory
 from evalign.encoders.opening import open_encoder
+from evalign.errors import SpecError
 from evalign.metrics.base import option
 from evalign.metrics.tokens import Side, TokenMetric, TokenScorer
 from evalign.text.idf import TokenWeights
@@ -85,6 +86,8 @@ class SBert(VectorMetric):
 
     def vector(self, side: Side, weighted: bool) -> Floats:
         """Pooled in 64 bits; IDF weights enter the mean only."""
+        if self.pooling == "cls":
+            _check_special(side, 0)
         vectors = side.embedded.vectors.astype(np.float64)
         if self.pooling == "cls":
             return np.asarray(vectors[:, 0])
@@ -115,5 +118,12 @@ class EndToken(VectorMetric):
 
     def vector(self, side: Side, weighted: bool) -> Floats:
         """No padding is left in a `Side`, so the end is the end whatever else was in the batch."""
+        _check_special(side, -1 if self.token == "eot" else 0)
         vectors: Any = side.embedded.vectors
         return np.asarray(vectors[:, -1 if self.token == "eot" else 0], dtype=np.float64)
+
+
+def _check_special(side: Side, place: int) -> None:
+    """A content token in that place would be compared silently."""
+    if not side.tokens.special[place]:
+        raise SpecError("this needs a special token there: use specials=keep and a model whose tokenizer adds one")

@@ -64,7 +64,8 @@ def _matrix(alignment: Alignment) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 0, 0, 1), header_style="bold")
     table.add_column("")
     for index in range(len(alignment.reference)):
-        table.add_column(visible(alignment.reference.surface(index))[: CELL - 1], justify="right", no_wrap=True)
+        heading = Text(visible(alignment.reference.surface(index))[: CELL - 1])
+        table.add_column(heading, justify="right", no_wrap=True)
     for i in range(len(alignment.candidate)):
         cells = []
         for j, value in enumerate(alignment.similarity[i]):

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from evalign.matching import greedy
 from evalign.matching.transport import cost_matrix
-from evalign.metrics.lisascore import assigner_of
+from evalign.metrics.lisascore import assigner_of, objective_of
 from evalign.metrics.moverscore import MoverScore
 from evalign.metrics.prf import PRFMetric
 from evalign.render.terminal import visible
@@ -23,8 +23,8 @@ def explain_assignment(metric: PRFMetric, alignment: Alignment) -> list[Renderab
     from evalign.matching.trace import rounds, steps
 
     assigner = assigner_of(metric)
-    matrix = alignment.similarity
-    total = float(matrix[tuple(alignment.cells.T)].sum())
+    matrix = objective_of(metric, alignment.similarity, alignment.candidate_weights, alignment.reference_weights)
+    total = float(alignment.similarity[tuple(alignment.cells.T)].sum())
     parts: list[RenderableType] = [Text(f"\n2. {assigner.method}: {ABOUT[assigner.method]}", style="bold")]
     if assigner.method in ("row-mask", "auction"):
         word = "lead" if assigner.method == "row-mask" else "price"
@@ -46,6 +46,8 @@ def explain_assignment(metric: PRFMetric, alignment: Alignment) -> list[Renderab
             Text(f"   Row maxima alone would add up to {best:.3f}, using some reference tokens more than once.")
         )
     parts.append(Text(f"   {len(alignment.cells)} cells selected, sum {total:.3f}: {_pairs(alignment)}"))
+    if assigner.strict:
+        parts.append(Text("   (repaired: the best claimant of each row, then of each column, the rest by row-mask)"))
     if alignment.counts.get("violations"):
         parts.append(
             Text(f"   The rules are broken {alignment.counts['violations']} times: a token counts its best cell.")
@@ -62,15 +64,18 @@ def explain_plan(metric: MoverScore, alignment: Alignment) -> list[RenderableTyp
     masses = alignment.masses if alignment.masses is not None else np.zeros(0)
     for (i, j), mass in zip(alignment.cells, masses, strict=True):
         left, right = visible(alignment.candidate.surface(i)), visible(alignment.reference.surface(j))
-        table.add_row(f"   {left}", right, f"{mass:.3f}", f"{cost[i, j]:.3f}", f"{mass * cost[i, j]:.4f}")
+        table.add_row(Text(f"   {left}"), Text(right), f"{mass:.3f}", f"{cost[i, j]:.3f}", f"{mass * cost[i, j]:.4f}")
     total = float((masses * cost[tuple(alignment.cells.T)]).sum())
     unmatched = 1 - float(masses.sum())
     parts: list[RenderableType] = [
-        Text(f"\n2. The cheapest way to carry all mass ({metric.match})", style="bold"),
+        Text(f"\n2. The cheapest way to carry the mass ({metric.match})", style="bold"),
         table,
     ]
     if unmatched > 1e-9:
-        parts.append(Text(f"   unmatched mass: {unmatched:.3f}"))
+        parts.append(Text(f"   unmatched mass: {unmatched:.3f} on each side"))
+    if metric.transport == "unbalanced":
+        parts.append(Text(f"   carrying {total:.4f} + penalties 2 · {metric.penalty:g} · {unmatched:.3f}"))
+        total += 2 * metric.penalty * unmatched
     form = "1 / (1 + cost)" if metric.form == "inverse" else "1 - cost"
     parts.append(Text(f"   cost of the plan {total:.4f}; score = {form} = {alignment.scores['score']:.4f}"))
     return parts
