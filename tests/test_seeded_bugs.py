@@ -17,7 +17,7 @@ from evalign.encoders.base import BatchingEncoder
 from evalign.encoders.batching import pad
 from evalign.encoders.fake import FakeEncoder
 from evalign.encoders.memory import EmbeddingMemory
-from evalign.encoders.opening import open_encoder
+from evalign.encoders.opening import close_encoders
 from evalign.matching import greedy
 from evalign.matching.aggregate import f1, weighted_mean
 from evalign.matching.similarity import similarity
@@ -269,9 +269,9 @@ def broken_laws(metric: Metric) -> list[str]:
 @pytest.fixture
 def fresh_encoders() -> Iterator[None]:
     """Vectors made by a planted bug must not be remembered for other tests."""
-    open_encoder.cache_clear()
+    close_encoders()
     yield
-    open_encoder.cache_clear()
+    close_encoders()
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of numpy, about the planted NaN and inf

@@ -42,6 +42,12 @@ def open_encoder(choice: EncoderChoice) -> EmbeddingMemory:
     return _open(choice, replace(located, directory=located.directory.resolve()), _written(located))
 
 
+def close_encoders() -> None:
+    """Forgets every loaded model, and frees its memory once no metric's scorer holds it."""
+    _open.cache_clear()
+    _open_fake.cache_clear()
+
+
 @lru_cache(maxsize=3)
 def _open_fake(layer: str | None) -> EmbeddingMemory:
     from evalign.encoders.fake import FakeEncoder
