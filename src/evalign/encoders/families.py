@@ -76,12 +76,12 @@ def architecture(config: Mapping[str, Any], tensors: Collection[str]) -> Archite
     return found
 
 
-def pad_token(config: Mapping[str, Any]) -> int:
+def pad_token(config: Mapping[str, Any], absent: int = 0) -> int:
     """The id that fills up a batch; any will do where the model has none, because padding is masked."""
     given = config.get("pad_token_id")
     if given is not None and not isinstance(given, int):
         raise WeightsError(f"config.json: pad_token_id is {given!r}, expected a whole number")
-    return given or 0
+    return absent if given is None else given
 
 
 def activation(name: str) -> str:
@@ -103,13 +103,8 @@ def _bert(config: Mapping[str, Any], prefix: str) -> Architecture:
         eps=config.get("layer_norm_eps", 1e-12),
         activation=activation(config.get("hidden_act", "gelu")),
         projection=f"{prefix}embeddings_project" if projected else None,
-        position_pad=_pad_id(config) if cumulative else None,
+        position_pad=pad_token(config, absent=1) if cumulative else None,
     )
-
-
-def _pad_id(config: Mapping[str, Any]) -> int:
-    given = config.get("pad_token_id")
-    return 1 if given is None else int(given)
 
 
 def _bert_layer(base: str) -> Layer:

@@ -66,19 +66,19 @@ def score_source(
     source: RowSource, metrics: list[Metric], emit: Callable[[Result, Segment], None] = lambda _r, _s: None
 ) -> list[Result]:
     """Totals per system and metric, in order of appearance; `emit` gets every segment as it is made."""
-    scorers = [(metric, _scorer(metric, source)) for metric in metrics]
-    for _, scorer in scorers:
+    scorers = [(metric, str(metric), _scorer(metric, source)) for metric in metrics]
+    for _, _, scorer in scorers:
         scorer.streaming = True
     results: dict[tuple[str, str], Result] = {}
     for number, block in enumerate(blocks(source)):
-        for metric, scorer in scorers:
+        for metric, spec, scorer in scorers:
             if number == 1:
                 scorer.settle()
             metric.check_needs(block)
             for row, segment in zip(block, _scored(scorer, block), strict=True):
-                key = row.system, str(metric)
+                key = row.system, spec
                 if key not in results:
-                    results[key] = Result(row.system, str(metric), str(scorer.signature), metric.fields)
+                    results[key] = Result(row.system, spec, str(scorer.signature), metric.fields)
                 results[key].add(segment)
                 emit(results[key], segment)
         release_freed_memory()

@@ -29,6 +29,7 @@ class VectorMetric(TokenMetric):
     """A metric that reduces every text to one vector per layer."""
 
     fields: ClassVar[tuple[str, ...]] = ("score",)
+    reduction: ClassVar[str]  # the option that says how a text becomes a vector
 
     layer: str | None = option("last", LAST)
 
@@ -37,9 +38,14 @@ class VectorMetric(TokenMetric):
         """(layers, width) of one text; `weighted` if IDF weights are to be used."""
 
     @property
-    @abstractmethod
     def match(self) -> str:
-        """What stands for the matching in signatures."""
+        """How a text becomes a vector, where token metrics name their matching."""
+        return f"{self.reduction}={getattr(self, self.reduction)}"
+
+    @classmethod
+    def match_options(cls, match: str) -> dict[str, str]:
+        """That option back from a signature."""
+        return {cls.reduction: match.partition("=")[2]}
 
     def scorer(self, corpus: Iterable[Row] | None = None) -> VectorScorer:
         """Loads the encoder and the IDF table."""
@@ -70,26 +76,16 @@ class SBert(VectorMetric):
     """Cosine of pooled token vectors."""
 
     name: ClassVar[str] = "sbert"
+    reduction: ClassVar[str] = "pooling"
     about: ClassVar[str] = "cosine of pooled token vectors (Reimers & Gurevych 2019)"
 
     pooling: str = option("mean", "how token vectors become one", ("mean", "cls", "max"))
 
-    @property
-    def match(self) -> str:
-        """The pooling, where token metrics name their matching."""
-        return f"pooling={self.pooling}"
-
-    @classmethod
-    def match_options(cls, match: str) -> dict[str, str]:
-        """The pooling back from a signature."""
-        return {"pooling": match.partition("=")[2]}
-
     def vector(self, side: Side, weighted: bool) -> Floats:
         """Pooled in 64 bits; IDF weights enter the mean only."""
-        if self.pooling == "cls":
-            _check_special(side, 0)
         vectors = side.embedded.vectors.astype(np.float64)
         if self.pooling == "cls":
+            _check_special(side, 0)
             return np.asarray(vectors[:, 0])
         if self.pooling == "max":
             return np.asarray(vectors.max(axis=1))
@@ -102,19 +98,10 @@ class EndToken(VectorMetric):
     """Cosine of one special token's vectors."""
 
     name: ClassVar[str] = "endtoken"
+    reduction: ClassVar[str] = "token"
     about: ClassVar[str] = "cosine of the end token's vectors (the LiSAScore paper's CLIPScore baseline)"
 
     token: str = option("eot", "the last token, which closes the text, or the first", ("eot", "cls"))
-
-    @property
-    def match(self) -> str:
-        """The token, where token metrics name their matching."""
-        return f"token={self.token}"
-
-    @classmethod
-    def match_options(cls, match: str) -> dict[str, str]:
-        """The token back from a signature."""
-        return {"token": match.partition("=")[2]}
 
     def vector(self, side: Side, weighted: bool) -> Floats:
         """No padding is left in a `Side`, so the end is the end whatever else was in the batch."""
