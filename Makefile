@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SOURCES := pyproject.toml constraints.txt
 
-.PHONY: run test test-slow lint format bench clean
+.PHONY: run test test-slow fuzz lint format bench clean
 
 run: .venv/.run
 	$(BIN)/evalign score examples/simplification.jsonl
@@ -15,6 +15,10 @@ test: .venv/.dev
 
 test-slow: .venv/.dev
 	$(BIN)/python -m pytest -m slow
+
+# The fuzz tests with examples nobody has tried yet; what they find becomes a test of its own.
+fuzz: .venv/.dev
+	EVALIGN_EXAMPLES=fresh $(BIN)/python -m pytest -m slow tests/test_fuzz.py
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

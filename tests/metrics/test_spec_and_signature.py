@@ -160,3 +160,9 @@ def test_every_option_has_one_line_of_help():
         assert item.metadata["about"]
         assert item.metadata["choices"] == () or item.default in item.metadata["choices"]
     assert issubclass(evalign.BERTScore, Metric)
+
+
+@pytest.mark.parametrize("value", ["%eedy", "%ff", "a%C3", "%E2%82"])
+def test_escapes_that_are_no_text(value):
+    with pytest.raises(SpecError, match="escapes"):
+        evalign.metric(f"bertscore|model:fake@00000000|layer:2|match:{value}|v:0.1.0")

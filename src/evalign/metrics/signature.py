@@ -38,5 +38,8 @@ class Signature:
             key, colon, value = part.partition(":")
             if not colon or not key or key in settings:
                 raise SpecError(f"signature {text!r}: {part!r} is not one key:value")
-            settings[key] = unquote(value, errors="surrogatepass")
+            try:
+                settings[key] = unquote(value, errors="surrogatepass")
+            except UnicodeDecodeError:
+                raise SpecError(f"signature {text!r}: the %-escapes of {value!r} are no text") from None
         return cls(name, settings)
