@@ -231,12 +231,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The scores of one row. `counts` says what was flagged and how often; `error` why there is no score."""
+    """The scores of one row. `counts` says what was flagged and how often; `error` why there is no score.
+
+    `statistics` are numbers whose sums over rows give the corpus score; none where that is the mean.
+    """
 
     id: str
     scores: Mapping[str, float]
     counts: Mapping[str, int] = field(default_factory=dict)
     error: str | None = None
+    statistics: tuple[float, ...] = ()
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -248,6 +252,8 @@ class Segment:
         plain: dict[str, Any] = {"id": self.id, "scores": dict(self.scores), "flags": list(self.flags)}
         if self.counts:
             plain["counts"] = dict(self.counts)
+        if self.statistics:
+            plain["statistics"] = list(self.statistics)
         return plain | {"error": self.error} if self.error else plain
 
 
@@ -259,6 +265,8 @@ class Report:
     signature: str
     fields: tuple[str, ...]
     segments: Sequence[Segment] = field(repr=False)
+    pooled: Mapping[str, float] = field(default_factory=dict)  # corpus scores that are not means, as BLEU's
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.segments)
@@ -288,6 +296,10 @@ class Report:
             raise ValueError(f"no rows were scored, so {name} has no mean")
         return float(self[name].mean())
 
+    def corpus(self, name: str) -> float:
+        """The corpus score of one field: pooled over all rows where the metric does that, as BLEU, else the mean."""
+        return self.pooled[name] if name in self.pooled else self.mean(name)
+
     def to_dict(self) -> dict[str, Any]:
         """The shape of one entry of the command line's `results`."""
         return {
@@ -295,6 +307,7 @@ class Report:
             "signature": self.signature,
             "n": len(self),
             "scores": {name: self.mean(name) for name in self.fields} if self.segments else {},
+            **corpus_entries(self.pooled, self.intervals),
             "flags": self.flags,
             "segments": [segment.to_dict() for segment in self.segments],
         }
@@ -316,9 +329,15 @@ class Report:
         return pandas.DataFrame(columns | {"flags": [" ".join(segment.flags) for segment in self.segments]})
 
     def __str__(self) -> str:
-        means = "  ".join(f"{name} {self.mean(name):.4f}" for name in self.fields) if self.segments else "no rows"
+        means = "  ".join(f"{name} {self.corpus(name):.4f}" for name in self.fields) if self.segments else "no rows"
         flags = "".join(f"  {flag}: {count}" for flag, count in self.flags.items())
         return f"{self.metric}  n={len(self)}  {means}{flags}\n{self.signature}"
+
+
+def corpus_entries(pooled: Mapping[str, float], intervals: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
+    """What a result's JSON says about corpus scores that are not means; usually nothing."""
+    entries: dict[str, Any] = {"corpus": dict(pooled)} if pooled else {}
+    return entries | ({"intervals": {name: list(ends) for name, ends in intervals.items()}} if intervals else {})
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from evalign.errors import InputError, SpecError
 from evalign.jobs.heap import release_freed_memory
 from evalign.jobs.rows import RowSource
 from evalign.metrics.base import Metric, Scorer, blocks
+from evalign.metrics.corpus import Corpus
 from evalign.stats.sums import ExactSum
-from evalign.types import Row, Segment
+from evalign.types import Row, Segment, corpus_entries
 
 
 @dataclass
@@ -26,6 +28,7 @@ class Result:
     metric: str
     signature: str
     fields: tuple[str, ...]
+    corpus: Corpus | None = None
     sums: dict[str, ExactSum] = field(default_factory=dict)
     flags: Counter[str] = field(default_factory=Counter)
     failed: int = 0
@@ -38,6 +41,8 @@ class Result:
         self.flags.update(segment.flags)
         for name, value in segment.scores.items():
             self.sums.setdefault(name, ExactSum()).add(value)
+        if self.corpus is not None:
+            self.corpus.add(segment)
 
     @property
     def n(self) -> int:
@@ -49,6 +54,16 @@ class Result:
         """Mean of each field."""
         return {name: total.mean for name, total in self.sums.items()}
 
+    @cached_property
+    def pooled(self) -> dict[str, float]:
+        """Corpus scores that are not means; to be asked for when all rows are in."""
+        return {} if self.corpus is None else self.corpus.scores()
+
+    @cached_property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """Confidence intervals of the corpus scores, where the original program prints them."""
+        return {} if self.corpus is None else self.corpus.intervals()
+
     def to_dict(self) -> dict[str, Any]:
         """One entry of the command line's `results`."""
         plain = {
@@ -57,6 +72,7 @@ class Result:
             "signature": self.signature,
             "n": self.n,
             "scores": self.scores,
+            **corpus_entries(self.pooled, self.intervals),
             "flags": dict(self.flags),
         }
         return plain | {"failed": self.failed} if self.failed else plain
@@ -78,7 +94,7 @@ def score_source(
             for row, segment in zip(block, _scored(scorer, block), strict=True):
                 key = row.system, spec
                 if key not in results:
-                    results[key] = Result(row.system, spec, str(scorer.signature), metric.fields)
+                    results[key] = Result(row.system, spec, str(scorer.signature), metric.fields, metric.corpus())
                 results[key].add(segment)
                 emit(results[key], segment)
         release_freed_memory()

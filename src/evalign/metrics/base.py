@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any, ClassVar, Self, TypeVar
 
 from evalign.errors import LengthMismatchError, SpecError, nearest
+from evalign.metrics.corpus import Corpus
 from evalign.metrics.rows import make_rows
 from evalign.metrics.signature import Signature
 from evalign.metrics.spec import format_spec
@@ -64,6 +65,10 @@ class Metric(ABC):
     def scorer(self, corpus: Iterable[Row] | None = None) -> Scorer:
         """Loads what is needed. `corpus` is read only if `needs_corpus`."""
 
+    def corpus(self) -> Corpus | None:
+        """What computes the score of all rows together, if that is not the mean."""
+        return None
+
     @property
     def needs_corpus(self) -> bool:
         """Whether all rows must be seen once before the first is scored."""
@@ -100,7 +105,12 @@ class Metric(ABC):
     def report(self, scorer: Scorer, rows: Iterable[Row]) -> Report:
         """Runs a scorer over rows, block by block."""
         segments = [segment for block in blocks(rows) for segment in scorer.score(block)]
-        return Report(str(self), str(scorer.signature), self.fields, segments)
+        corpus = self.corpus()
+        if corpus is None:
+            return Report(str(self), str(scorer.signature), self.fields, segments)
+        for segment in segments:
+            corpus.add(segment)
+        return Report(str(self), str(scorer.signature), self.fields, segments, corpus.scores(), corpus.intervals())
 
     def check_needs(self, rows: Iterable[Row]) -> None:
         """Raises for the first row without what the metric compares with."""

@@ -29,6 +29,11 @@ class ExactSum:
         return ExactSum(self.total + other.total, self.count + other.count)
 
     @property
+    def value(self) -> float:
+        """The sum."""
+        return self.total / (1 << SCALE)
+
+    @property
     def mean(self) -> float:
         """The mean; 0 of nothing."""
         return self.total / (self.count << SCALE) if self.count else 0.0

@@ -1,0 +1,60 @@
+"""The score of a whole corpus, taken in row by row.
+
+Most corpus scores are means, and need nothing from here. BLEU and its relatives pool counts over all rows instead;
+ROUGE-1.5.5 resamples. A metric that does so returns one of these from `Metric.corpus`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from evalign.stats.sums import ExactSum
+from evalign.types import Segment
+
+
+class Corpus(ABC):
+    """Takes in segments, gives the corpus score."""
+
+    @abstractmethod
+    def add(self, segment: Segment) -> None:
+        """Takes in one scored row."""
+
+    @abstractmethod
+    def scores(self) -> dict[str, float]:
+        """Field -> score of all rows taken in."""
+
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """Field -> its confidence interval, if the original program prints one."""
+        return {}
+
+
+class FromTotals(Protocol):
+    """A metric whose corpus score follows from the sums of its rows' statistics."""
+
+    def from_totals(self, totals: Sequence[float], rows: int) -> Mapping[str, float]:
+        """Field -> corpus score."""
+        ...
+
+
+class Pooled(Corpus):
+    """Sums of `Segment.statistics`; exact, so that shards may be merged in any order."""
+
+    def __init__(self, metric: FromTotals) -> None:
+        self._metric = metric
+        self._sums: list[ExactSum] = []
+        self._rows = 0
+
+    def add(self, segment: Segment) -> None:
+        """Takes in one scored row."""
+        self._sums = self._sums or [ExactSum() for _ in segment.statistics]
+        self._rows += 1
+        for total, value in zip(self._sums, segment.statistics, strict=True):
+            total.add(value)
+
+    def scores(self) -> dict[str, float]:
+        """Field -> score; nothing of nothing."""
+        if not self._rows:
+            return {}
+        return dict(self._metric.from_totals([total.value for total in self._sums], self._rows))

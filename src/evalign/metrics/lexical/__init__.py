@@ -1,0 +1,1 @@
+"""Metrics that compare words: ROUGE, METEOR, BLEU and its relatives, simplification and readability."""
