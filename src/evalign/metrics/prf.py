@@ -7,7 +7,7 @@ alignments, all layers at once and all-against-all are the same for every way of
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from evalign.metrics.rows import make_rows
 from evalign.metrics.threads import one_blas_thread
 from evalign.metrics.tokens import Side, TokenMetric, TokenScorer, add_counts, total_counts
 from evalign.text.idf import TokenWeights
-from evalign.types import Alignment, Floats, Ints, LayerReport, Report, Row
+from evalign.types import Alignment, Embedded, Floats, Ints, LayerReport, Report, Row
 
 DRAWABLE_CELLS = 4_000_000
 LAYER_BLOCK = 64  # every layer of a text is held at once
@@ -74,9 +74,12 @@ class PRFMetric(TokenMetric):
         """Every layer from one pass; layer 0 is the embeddings."""
         rows = make_rows(candidates, references)
         scorer = replace(self, layer="all").scorer(rows if self.needs_corpus else None, weights)
-        depth = len(scorer.memory.encoder.layers)
-        parts = [np.zeros((depth, 0, len(self.fields))), *(scorer.layers(block) for block in blocks(rows, LAYER_BLOCK))]
-        scores = np.concatenate(parts, axis=1)
+        every = [(place,) for place in range(len(scorer.memory.encoder.layers))]
+        parts = [np.zeros((len(every), 0, len(self.fields)))]
+        for block in blocks(rows, LAYER_BLOCK):
+            texts = scorer.memory.encode(text for row in block for text in (row.candidate, *row.references))
+            parts.append(scorer.layers(block, texts, every))
+        scores = scorer.finish_layers(np.concatenate(parts, axis=1))
         by_field = {name: scores[..., place] for place, name in enumerate(self.fields)}
         return LayerReport(str(self), str(scorer.signature), scorer.memory.encoder.layers, by_field)
 
@@ -128,12 +131,15 @@ class PRFScorer(TokenScorer):
         """Rescales with the baseline, if there is one."""
         return scores if self._base is None else rescale(scores, self._base[0])
 
-    def layers(self, rows: list[Row]) -> Floats:
-        """(layers, rows, fields) of a block of rows, for a scorer that was opened with every layer."""
-        sides = self.sides(text for row in rows for text in (row.candidate, *row.references))
-        with one_blas_thread():
-            scores = np.stack([self._layers(row, sides) for row in rows], axis=1)
+    def finish_layers(self, scores: Floats) -> Floats:
+        """Rescales (layers, rows, fields), every layer with its own baseline."""
         return scores if self._base is None else rescale(scores, self._base[:, None])
+
+    def layers(self, rows: list[Row], embedded: Mapping[str, Embedded], picks: Sequence[Sequence[int]]) -> Floats:
+        """As every token metric, with one matrix product per pair for all picks; before `finish`."""
+        sides = self.weigh(embedded)
+        with one_blas_thread():
+            return np.stack([self._layers(row, sides, picks) for row in rows], axis=1)
 
     def pairwise(self, candidates: list[str], references: list[str]) -> Floats:
         """(candidates, references, fields)."""
@@ -169,17 +175,18 @@ class PRFScorer(TokenScorer):
             counts=add_counts(total_counts(one, other), notes),
         )
 
-    def _layers(self, row: Row, sides: dict[str, Side]) -> Floats:
-        """(layers, fields) of one row."""
+    def _layers(self, row: Row, sides: dict[str, Side], picks: Sequence[Sequence[int]]) -> Floats:
+        """(picks, fields) of one row."""
         candidate = sides[row.candidate]
         per_reference = []
         for text in row.references:
             reference = sides[text]
             if candidate.empty or reference.empty:
-                per_reference.append(np.full((len(self._choices), len(self.metric.fields)), self.metric.worst))
+                per_reference.append(np.full((len(picks), len(self.metric.fields)), self.metric.worst))
                 continue
             stack = similarity(candidate.embedded, reference.embedded, per_layer=True)
-            values = [self.values(matrix, candidate, reference) for matrix in stack]
+            matrices = (stack[pick[0]] if len(pick) == 1 else stack[list(pick)].mean(axis=0) for pick in picks)
+            values = [self.values(matrix, candidate, reference) for matrix in matrices]
             per_reference.append(np.stack([self.fields(one, candidate, reference) for one in values]))
         return np.stack([self.combine(scores) for scores in np.stack(per_reference, axis=1)])
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -177,8 +177,26 @@ class TokenScorer(Scorer):
 
     def sides(self, texts: Iterable[str], keep: Iterable[str] = ()) -> dict[str, Side]:
         """Every distinct text, encoded and weighted once."""
-        embedded = self.memory.encode(texts, list(keep), at_once=not self.streaming)
+        return self.weigh(self.memory.encode(texts, list(keep), at_once=not self.streaming))
+
+    def weigh(self, embedded: Mapping[str, Embedded]) -> dict[str, Side]:
+        """Encoded texts ready to be matched."""
         return {text: self._side(one) for text, one in embedded.items()}
+
+    def layers(self, rows: list[Row], embedded: Mapping[str, Embedded], picks: Sequence[Sequence[int]]) -> Floats:
+        """(picks, rows, fields): the rows' scores for several choices of layers, given every layer of every text.
+
+        A pick holds positions in the encoder's `layers`; what each gives is the score of a metric with these layers.
+        """
+        sides = self.weigh(embedded)
+        scores = []
+        for pick in picks:
+            picked = {text: _picked(side, pick) for text, side in sides.items()}
+            with one_blas_thread():
+                pairs = [(picked[row.candidate], picked[text]) for row in rows for text in row.references]
+                matched = iter(self.match(pairs))
+            scores.append([self.combine(np.stack([next(matched)[0] for _ in row.references])) for row in rows])
+        return np.asarray(scores, dtype=np.float64)
 
     def pair_scores(self, candidate: Side, reference: Side) -> Floats:
         """The fields of one pair before `finish`; the worst value if a text has no tokens."""
@@ -217,6 +235,10 @@ class TokenScorer(Scorer):
         if self.metric.specials == "drop":
             embedded, weights = embedded.keep(~tokens.special), weights[~tokens.special]
         return Side(embedded, weights, tokens.empty, counts)
+
+
+def _picked(side: Side, pick: Sequence[int]) -> Side:
+    return replace(side, embedded=Embedded(side.tokens, side.embedded.vectors[list(pick)]))
 
 
 def total_counts(*sides: Side) -> dict[str, int]:

@@ -1,0 +1,75 @@
+"""Many settings of token metrics from one encoding pass: metrics x choices of layers.
+
+In: metrics of one model that differ in matching, IDF, special tokens or kind, rows, and choices of layers such as `6+7`.
+Out: (choices, rows, fields) per metric, each the number that `metric(layer=choice)` gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from evalign.encoders.layers import check_layers, parse_layers
+from evalign.encoders.opening import open_encoder
+from evalign.errors import SpecError
+from evalign.metrics.base import blocks
+from evalign.metrics.tokens import TokenMetric, TokenScorer
+from evalign.types import Floats, Row
+
+BLOCK_ROWS = 32  # every layer of a text is held at once
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A metric and the choices of layers to try with it; the metric's own `layer` does not matter."""
+
+    metric: TokenMetric
+    choices: tuple[str, ...]
+
+
+def depth(metric: TokenMetric) -> int:
+    """The number of layers of a metric's model."""
+    return max(open_encoder(replace(metric, layer="all").choice()).encoder.layers)
+
+
+def grid_scores(
+    settings: Sequence[Setting], rows: Sequence[Row], advance: Callable[[int], Any] = lambda _: None
+) -> list[Floats]:
+    """One (choices, rows, fields) array per setting; `advance` is told how many rows are done."""
+    if len({setting.metric.model for setting in settings}) != 1:
+        raise SpecError("one encoding pass serves one model; group the settings by model")
+    scorers = [_scorer(setting.metric, rows) for setting in settings]
+    memory = scorers[0].memory
+    places = {layer: place for place, layer in enumerate(memory.encoder.layers)}
+    picks = [[_pick(choice, places) for choice in setting.choices] for setting in settings]
+    parts: list[list[Floats]] = [[] for _ in settings]
+    for block in blocks(rows, BLOCK_ROWS):
+        references = [text for row in block for text in row.references]
+        embedded = memory.encode([*(row.candidate for row in block), *references], keep=references)
+        for part, scorer, choice in zip(parts, scorers, picks, strict=True):
+            part.append(scorer.layers(block, embedded, choice))
+        advance(len(block))
+    return [
+        np.concatenate(part, axis=1) if part else np.zeros((len(setting.choices), 0, len(setting.metric.fields)))
+        for part, setting in zip(parts, settings, strict=True)
+    ]
+
+
+def runs(depth: int, longest: int | None = None) -> tuple[str, ...]:
+    """Every layer by itself and every run of neighbouring layers."""
+    spans = ((a, b) for a in range(depth + 1) for b in range(a, depth + 1) if longest is None or b - a < longest)
+    return tuple("+".join(map(str, range(a, b + 1))) for a, b in spans)
+
+
+def _scorer(metric: TokenMetric, rows: Iterable[Row]) -> TokenScorer:
+    scorer = replace(metric, layer="all").scorer(rows if metric.needs_corpus else None)
+    if not isinstance(scorer, TokenScorer):
+        raise SpecError(f"{metric.name} has no layers to choose from")
+    return scorer
+
+
+def _pick(choice: str, places: dict[int, int]) -> tuple[int, ...]:
+    return tuple(places[layer] for layer in check_layers(parse_layers(choice), max(places)))
