@@ -1,6 +1,6 @@
 """Many settings of token metrics from one encoding pass: metrics x choices of layers.
 
-In: metrics of one model that differ in matching, IDF, special tokens or kind, rows, and choices of layers such as `6+7`.
+In: metrics of one model that differ in matching, IDF or special tokens, rows, and choices of layers such as `6+7`.
 Out: (choices, rows, fields) per metric, each the number that `metric(layer=choice)` gives.
 """
 
