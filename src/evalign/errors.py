@@ -4,6 +4,7 @@
     ├── InputError                  what was passed in cannot be scored
     │   ├── LengthMismatchError     candidates and references are not parallel
     │   ├── FileFormatError         a file cannot be read; names the file and the line
+    │   ├── UndefinedStatisticError a statistic has no value: constant scores, too few rows
     │   └── TextTooLongError        overlong=error, or a matrix too large to draw
     ├── SpecError                   unknown metric or option, broken spec or signature
     ├── ModelError                  the encoder cannot be used
@@ -37,6 +38,10 @@ class LengthMismatchError(InputError):
 
 class FileFormatError(InputError):
     """A file cannot be read as what it claims to be."""
+
+
+class UndefinedStatisticError(InputError):
+    """A statistic has no value on these numbers, though they are valid numbers: constant, or too few."""
 
 
 class TextTooLongError(InputError):

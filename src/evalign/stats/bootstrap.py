@@ -1,0 +1,101 @@
+"""Percentile bootstrap: statistics in, their values on seeded resamples of rows or groups out, and intervals of those.
+
+Resample k depends only on the seed and on k: two metrics judged with the same seed on the same rows saw the same
+resamples, so their differences are paired. Weights are made and used in blocks; memory does not grow with the number
+of resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evalign.errors import InputError
+from evalign.stats.estimate import Estimate
+from evalign.stats.weighted import Weighted, weighted_mean
+from evalign.types import Floats, Ints
+
+BLOCK = 320_000  # weights held at once: larger blocks leave the processor's cache
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """How many resamples, from which seed, and which part of them an interval covers.
+
+    `stream` separates the draws of things that must not share them, such as the groups of one table.
+    """
+
+    samples: int = 1000
+    seed: int = 12345
+    confidence: float = 0.95
+    stream: int = 0
+
+    def __post_init__(self) -> None:
+        if self.samples < 1 or self.seed < 0 or not 0 < self.confidence < 1:
+            raise InputError(
+                "resampling needs samples >= 1, seed >= 0 and 0 < confidence < 1, but got "
+                f"samples={self.samples}, seed={self.seed}, confidence={self.confidence}"
+            )
+
+    def generator(self, sample: int) -> np.random.Generator:
+        """The source of randomness of one resample."""
+        return np.random.default_rng([self.seed, self.stream, sample])
+
+    def independent(self, stream: int) -> Resampling:
+        """The same, with other draws."""
+        return replace(self, stream=stream)
+
+
+def drawn(units: int, resampling: Resampling, rows: int | None = None) -> Iterator[Floats]:
+    """Blocks of weights (r, units): how often each unit is in each resample. `rows` is what the caller expands to."""
+    per_block = max(1, BLOCK // max(units, rows or 0, 1))
+    for first in range(0, resampling.samples, per_block):
+        samples = range(first, min(first + per_block, resampling.samples))
+        counts = (np.bincount(resampling.generator(k).integers(units, size=units), minlength=units) for k in samples)
+        yield np.stack(list(counts)).astype(np.float32)
+
+
+def resampled(
+    statistics: Sequence[Weighted], units: int, resampling: Resampling, unit_of_row: Ints | None = None
+) -> Floats:
+    """(samples, statistics): every statistic on every resample of rows, or of groups if each row has a group."""
+    values, done = np.empty((resampling.samples, len(statistics))), 0
+    for weights in drawn(units, resampling, None if unit_of_row is None else len(unit_of_row)):
+        row_weights = weights if unit_of_row is None else np.take(weights, unit_of_row, axis=1)
+        for column, statistic in enumerate(statistics):
+            values[done : done + len(weights), column] = statistic(row_weights)
+        done += len(weights)
+    return values
+
+
+def with_interval(estimate: Estimate, values: Floats, confidence: float) -> Estimate:
+    """The estimate with the middle part of its resampled values; undefined resamples are left out and flagged."""
+    defined = values[np.isfinite(values)]
+    flags = estimate.flags
+    if len(defined) < len(values):
+        flags += (f"undefined on {len(values) - len(defined)} of {len(values)} resamples",)
+    if 2 * len(defined) <= len(values):
+        return replace(estimate, flags=(*flags, "no interval"))
+    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return replace(estimate, low=float(low), high=float(high), flags=flags)
+
+
+def bootstrap_mean(values: Floats, resampling: Resampling, groups: Ints | None = None) -> Estimate:
+    """The mean of a column with its interval; whole groups are drawn if there are any."""
+    if not len(values):
+        raise InputError("a mean needs at least one row, but there are none")
+    units = len(values) if groups is None else int(groups.max()) + 1
+    (draws,) = resampled([weighted_mean(values)], units, resampling, groups).T
+    return with_interval(Estimate(float(values.mean()), len(values)), draws, resampling.confidence)
+
+
+def bootstrap_p(first: Floats, second: Floats) -> float:
+    """One-sided: the part of paired resamples on which the first is not above the second, ties half, never 0.
+
+    Both are values of statistics on the same resamples; resamples where either is undefined count for neither.
+    """
+    both = np.isfinite(first) & np.isfinite(second)
+    not_above = (first[both] < second[both]).sum() + 0.5 * (first[both] == second[both]).sum()
+    return float((not_above + 1) / (both.sum() + 2))

@@ -1,0 +1,92 @@
+"""What a statistic returns, and what it accepts: a value with its interval, and columns of numbers that were checked.
+
+A statistic that cannot be computed is an error where it was asked for by itself, and a flagged `Estimate` without a
+value where it is one of many (a group of one row among good groups). NaN never leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evalign.errors import InputError, LengthMismatchError, UndefinedStatisticError
+from evalign.types import Floats, Ints
+
+Labels = Sequence[Any] | npt.NDArray[Any]  # one name per row, of any type that prints
+FEWEST_ROWS = 3
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number, its interval if one was asked for, the units behind it, and what a reader must know about it.
+
+    `n` counts what was averaged or correlated: rows, systems or documents. `value` is None exactly if a flag says why.
+    """
+
+    value: float | None
+    n: int
+    low: float | None = None
+    high: float | None = None
+    flags: tuple[str, ...] = ()
+
+
+def column(values: npt.ArrayLike, name: str) -> Floats:
+    """One-dimensional float64 without NaN or infinity, or an error that names the column and the first bad row."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers, one per row: {error}; leave out the rows without a value") from error
+    if array.ndim != 1:
+        raise InputError(f"{name} must be one number per row, but has shape {array.shape}")
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        raise InputError(
+            f"{name} has {len(bad)} of {len(array)} rows that are not finite numbers, the first at row {bad[0]} "
+            f"({array[bad[0]]}); leave out the rows without a value"
+        )
+    return array
+
+
+def paired(scores: npt.ArrayLike, human: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Two columns that run in parallel and have at least three rows."""
+    score_column, human_column = column(scores, "scores"), column(human, "human scores")
+    parallel(score_column, "scores", human_column, "human scores")
+    if len(score_column) < FEWEST_ROWS:
+        raise UndefinedStatisticError(f"agreement needs at least {FEWEST_ROWS} rows, but there are {len(score_column)}")
+    return score_column, human_column
+
+
+def varied(scores: Floats, human: Floats) -> None:
+    """An error that says which of the two columns is constant."""
+    for values, name in ((scores, "scores"), (human, "human scores")):
+        if values.min() == values.max():
+            raise UndefinedStatisticError(
+                f"{name} are constant ({values[0]:g} in all {len(values)} rows), so nothing can agree with them"
+            )
+
+
+def parallel(first: Sequence[Any] | Floats, first_name: str, second: Sequence[Any] | Floats, second_name: str) -> None:
+    """An error if two columns differ in length."""
+    if len(first) != len(second):
+        raise LengthMismatchError(
+            f"{first_name} and {second_name} must have one value per row each, but have {len(first)} and {len(second)}"
+        )
+
+
+def codes(labels: Labels, name: str, rows: int) -> tuple[Ints, list[str]]:
+    """Labels as integers from 0, and the label of each integer; sorted, so that row order does not matter."""
+    parallel(labels, name, range(rows), "scores")
+    text = [str(label) for label in labels]
+    known = sorted(set(text))
+    index = {label: code for code, label in enumerate(known)}
+    return np.array([index[label] for label in text], dtype=np.int64), known
+
+
+def rows_by_code(code_of_row: Ints) -> list[Ints]:
+    """The rows of each code, in the order of the codes."""
+    order = np.argsort(code_of_row, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(code_of_row[order])) + 1)

@@ -1,0 +1,130 @@
+"""Correlations of the same rows under many sets of row weights: what a bootstrap or a permutation test asks for.
+
+A resample of n rows is n small integers, how often each row was drawn; the rows themselves, their order and their
+ties stay. Each function takes the two columns once and returns a function from weights (r, n) to r values, equal to
+the correlation of the rows repeated that often, and NaN where that is undefined (callers drop and count those).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from evalign.errors import InputError, nearest
+from evalign.stats.concordance import Concordance, Ordering
+from evalign.types import Floats
+
+Weighted = Callable[[Floats], Floats]
+
+SAME = 1e-13  # variance below this part of the second moment is rounding: the drawn rows are constant
+
+
+def weighted_mean(values: Floats) -> Weighted:
+    """The mean of the drawn rows."""
+
+    def mean(weights: Floats) -> Floats:
+        return ratio(weights @ values, weights.sum(axis=1, dtype=np.float64))
+
+    return mean
+
+
+def weighted_pearson(scores: Floats, human: Floats) -> Weighted:
+    """From sums of x, y, xx, yy, xy, each centred first so that little cancels."""
+    x, y = standardised(scores), standardised(human)
+    moments = np.stack([x, y, x * x, y * y, x * y], axis=1)
+
+    def value(weights: Floats) -> Floats:
+        total = weights.sum(axis=1, dtype=np.float64)
+        mean = ratio(weights.astype(np.float64) @ moments, total[:, None])
+        xx, yy = mean[:, 2] - mean[:, 0] ** 2, mean[:, 3] - mean[:, 1] ** 2
+        xx, yy = (np.where(part > SAME * whole, part, 0) for part, whole in ((xx, mean[:, 2]), (yy, mean[:, 3])))
+        return np.clip(ratio(mean[:, 4] - mean[:, 0] * mean[:, 1], np.sqrt(xx * yy)), -1, 1)
+
+    return value
+
+
+def weighted_spearman(scores: Floats, human: Floats) -> Weighted:
+    """Ranks are those within the resample: the weight of all smaller rows plus half of the equal ones."""
+    score_order, human_order = Ordering.of(scores), Ordering.of(human)
+
+    def value(weights: Floats) -> Floats:
+        ranks, squares = [], []
+        for order in (score_order, human_order):
+            sums = order.sums(weights)
+            centred = centred_ranks(sums)
+            squares.append(np.einsum("rg,rg,rg->r", sums, centred, centred))
+            ranks.append(np.take(centred, order.level, axis=1))
+        ranks[0] *= weights
+        return np.clip(ratio(np.einsum("rn,rn->r", *ranks), np.sqrt(squares[0] * squares[1])), -1, 1)
+
+    return value
+
+
+def weighted_kendall(scores: Floats, human: Floats) -> Weighted:
+    """tau-b; with S = 2 (C - D) and t the sizes of ties, it is S / sqrt((n^2 - sum tx^2)(n^2 - sum ty^2))."""
+    return _weighted_tau(scores, human, untied_pairs)
+
+
+def weighted_kendall_c(scores: Floats, human: Floats) -> Weighted:
+    """tau-c: S / (n^2 (m - 1) / m), m the smaller number of distinct values that were drawn."""
+    return _weighted_tau(scores, human, square_table)
+
+
+def untied_pairs(score_sums: Floats, human_sums: Floats) -> Floats:
+    """tau-b's denominator from the weight of each distinct value."""
+    pairs = [sums.sum(axis=-1) ** 2 - np.einsum("...g,...g->...", sums, sums) for sums in (score_sums, human_sums)]
+    root: Floats = np.sqrt(pairs[0] * pairs[1])
+    return root
+
+
+def square_table(score_sums: Floats, human_sums: Floats) -> Floats:
+    """tau-c's denominator from the weight of each distinct value."""
+    distinct = [np.count_nonzero(sums, axis=-1) for sums in (score_sums, human_sums)]
+    levels = np.maximum(np.minimum(*distinct), 1)
+    cells: Floats = score_sums.sum(axis=-1) ** 2 * (levels - 1) / levels
+    return cells
+
+
+WEIGHTED: dict[str, Callable[[Floats, Floats], Weighted]] = {
+    "pearson": weighted_pearson,
+    "spearman": weighted_spearman,
+    "kendall": weighted_kendall,
+    "kendall-c": weighted_kendall_c,
+}
+
+
+def weighted(name: str) -> Callable[[Floats, Floats], Weighted]:
+    """The correlation of that name, for many sets of weights."""
+    if name not in WEIGHTED:
+        raise InputError(f"unknown correlation {name!r}; {nearest(name, WEIGHTED)}")
+    return WEIGHTED[name]
+
+
+def centred_ranks(sums: Floats) -> Floats:
+    """Twice each distinct value's rank minus the mean rank within the resample, from the weight of each."""
+    upto = np.cumsum(sums, axis=-1)
+    centred: Floats = 2 * upto - sums - upto[..., -1:]
+    return centred
+
+
+def _weighted_tau(scores: Floats, human: Floats, denominator: Callable[[Floats, Floats], Floats]) -> Weighted:
+    score_order, human_order = Ordering.of(scores), Ordering.of(human)
+    concordance = Concordance(score_order, human_order)
+
+    def value(weights: Floats) -> Floats:
+        return ratio(concordance(weights), denominator(score_order.sums(weights), human_order.sums(weights)))
+
+    return value
+
+
+def standardised(values: Floats) -> Floats:
+    """Centred, and of a size whose squares neither overflow nor vanish."""
+    centred: Floats = values - values.mean()
+    return centred / float(np.abs(centred).max() or 1)
+
+
+def ratio(top: Floats, bottom: Floats) -> Floats:
+    """top / bottom, and NaN, without a warning, where bottom is not positive."""
+    quotient: Floats = np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
+    return quotient
