@@ -33,6 +33,9 @@ def evalign_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "models").mkdir()
     for model in fetched.iterdir() if fetched.is_dir() else ():
         (folder / "models" / model.name).symlink_to(model.resolve())
+    parsed = cache_folder() / "meteor"
+    parsed.mkdir(parents=True, exist_ok=True)  # parsing METEOR's paraphrases takes half a minute: once per machine
+    (folder / "meteor").symlink_to(parsed.resolve())
     os.environ["EVALIGN_CACHE"] = str(folder)
     return folder
 

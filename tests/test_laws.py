@@ -67,6 +67,44 @@ LIGHT: dict[str, tuple[str, ...]] = {
         "sbert(model=fake, idf={table}, specials=drop)",
     ),
     "endtoken": ("endtoken(model=fake)", "endtoken(model=fake, token=cls)"),
+    "bleu": (
+        "bleu",
+        "bleu(tokenize=intl, lowercase=true, smooth_method=floor, smooth_value=0.25, max_ngram_order=3)",
+        "bleu(tokenize=char, smooth_method=add-k, effective_order=false)",
+        "bleu(tokenize=none, smooth_method=none, effective_order=true)",
+        "bleu(tokenize=zh)",
+    ),
+    "chrf": (
+        "chrf",
+        "chrf(word_order=2, lowercase=true)",
+        "chrf(beta=3, eps_smoothing=true)",
+        "chrf(char_order=3, whitespace=true)",
+    ),
+    "ter": ("ter",),  # half a minute: one spec must do
+    "sari": ("sari", "sari(formula=paper, deletion=precision)", "sari(tokenize=intl, lowercase=false)"),
+    "fkgl": ("fkgl",),
+    "smog": ("smog",),
+    "rouge1": (
+        "rouge1",
+        "rouge1(tokens=ascii, stem=nltk-porter)",
+        "rouge1(stem=true, stopwords=true, multiref=mean, beta=P/R)",
+        "rouge1(mode=rouge155)",
+        "rouge1(mode=rouge155, multiref=best, stem=true, alpha=0.8)",
+        "rouge1(words=10)",
+    ),
+    **{f"rouge{order}": (f"rouge{order}",) for order in range(2, 10)},
+    "rougeL": ("rougeL", "rougeL(mode=rouge155)", "rougeL(bytes=200)"),
+    "rougeLsum": ("rougeLsum", "rougeLsum(sentences=split)"),
+    "rougeMEAD": ("rougeMEAD(sentences=split)",),
+    "rougeW": ("rougeW", "rougeW(mode=rouge155)"),
+    "rougeS": ("rougeS", "rougeS(skip=4)"),
+    "rougeSU": ("rougeSU", "rougeSU(mode=rouge155, skip=4)"),
+    "meteor": (
+        "meteor",
+        "meteor(task=adq, modules=exact+stem+synonym, normalize=no-punctuation)",
+        "meteor(language=de)",
+        "meteor(language=other, normalize=lower, alpha=0.5, beam=3)",
+    ),
 }
 SKIPPED = {
     # The k largest cells of a repeated token may all lie in its own rows, so a text can miss itself.
@@ -74,6 +112,8 @@ SKIPPED = {
     # The fake encoder's first and last tokens know only their neighbours.
     "sbert(model=fake, pooling=cls)": ("whole-text",),
     "endtoken(model=fake, token=cls)": ("whole-text",),
+    # The tail has eight words, and so no run of nine.
+    "rouge9": ("whole-text",),
 }
 
 REAL = ("bertscore", "bertscore(layer=4+6)", "bertscore(overlong=truncate)", "bertscore(precision=int8)", "lisascore")

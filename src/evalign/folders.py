@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Literal, overload
 
 from evalign.errors import FileFormatError
 
@@ -23,9 +23,13 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "evalign"
 
 
+@overload
+def whole_file(path: Path) -> AbstractContextManager[IO[str]]: ...
+@overload
+def whole_file(path: Path, binary: Literal[True]) -> AbstractContextManager[IO[bytes]]: ...
 @contextmanager
-def whole_file(path: Path) -> Iterator[IO[str]]:
-    """A text file that appears under its name only when everything was written; pipes and devices are written to."""
+def whole_file(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
+    """A file that appears under its name only when everything was written; pipes and devices are written to."""
     path = path.resolve()
     if path.is_dir() or not path.parent.is_dir():
         reason = "this is a directory" if path.is_dir() else "there is no such folder"
@@ -33,7 +37,7 @@ def whole_file(path: Path) -> Iterator[IO[str]]:
     special = path.exists() and not path.is_file()
     part = path if special else path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with part.open("w", encoding="utf-8", newline="\n") as stream:
+        with part.open("wb") if binary else part.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
         if not special:
             part.replace(path)

@@ -41,7 +41,7 @@ def _overview() -> Table:
         several = next((item.default for item in dataclasses.fields(one) if item.name == "multiref"), "-")
         table.add_row(
             one.name, " ".join(one.fields), f"{low:g} to {high:g}", "higher" if one.higher_is_better else "lower",
-            " ".join(one.needs), f"{one.worst:g}", str(several), one.about,
+            " ".join(one.needs) or "-", f"{one.worst:g}", str(several), Text(one.about),
         )  # fmt: skip
     return table
 
@@ -52,5 +52,5 @@ def _options(chosen: type[Metric]) -> Table:
         table.add_column(column, overflow="fold")
     for item in dataclasses.fields(chosen):
         default = "tuned" if item.default is None else str(item.default).lower()
-        table.add_row(item.name, default, " ".join(item.metadata["choices"]), item.metadata["about"])
+        table.add_row(item.name, default, " ".join(item.metadata["choices"]), Text(item.metadata["about"]))
     return table

