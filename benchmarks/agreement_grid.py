@@ -18,6 +18,7 @@ import numpy as np
 import rated
 
 import evalign
+from evalign.folders import whole_file
 from evalign.tuning.grid import Setting, depth, grid_scores
 
 SETS = {
@@ -69,10 +70,8 @@ def main() -> None:
         scores = grid_scores(chosen, rows, advance)
         arrays = {str(replace(s.metric, threads=0)): v.astype(np.float32) for s, v in zip(chosen, scores, strict=True)}
         choices = {f"choices of {replace(s.metric, threads=0)}": np.array(s.choices) for s in chosen}
-        part = target.with_suffix(".part")
-        with part.open("wb") as stream:
+        with whole_file(target, binary=True) as stream:
             np.savez_compressed(stream, **arrays, **choices)
-        part.replace(target)
         print(f"\n{name}: {len(rows)} rows in {time.monotonic() - began:.0f} s", file=sys.stderr)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from evalign.types import Row
 
-RATED = ("wmt15_daseg", "wmt16_daseg", "summeval", "ted21_ende_mqm", "stsb_en_dev")
+RATED = ("wmt15_daseg", "wmt16_daseg", "stsb_en_dev", "ted21_ende_mqm", "summeval", "stsb_de_dev")
 DARR = "wmt19_darr_kk-en"
 
 

@@ -219,7 +219,7 @@ def _side(tokens: Tokens, weights: Floats, values: Floats, partners: Ints) -> di
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing to judge. `system` and `human` are carried along, never scored."""
+    """One thing to judge. `system`, `human` and `extra` (other fields asked for) are carried along, never scored."""
 
     id: str
     candidate: str
@@ -227,6 +227,7 @@ class Row:
     source: str | None = None
     system: str = ""
     human: Any = None
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

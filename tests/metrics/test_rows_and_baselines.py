@@ -5,7 +5,7 @@ import pytest
 
 import evalign
 from evalign.errors import InputError, LengthMismatchError, TableError
-from evalign.metrics.baseline import Baseline, rescale
+from evalign.metrics.baseline import Baseline
 from evalign.metrics.rows import make_rows
 
 
@@ -111,7 +111,8 @@ def test_a_layer_without_a_baseline_lists_those_that_have_one(tmp_path):
 
 
 def test_rescaling_by_hand_and_in_the_signature(tmp_path):
-    assert rescale(np.array([0.25, 0.75, 1]), np.array([0.5, 0.5, 0.2])).tolist() == [-0.5, 0.5, 1.0]
+    baseline = Baseline({"4": (0.5, 0.5, 0.2)}, "")
+    assert baseline.scaled(np.array([0.25, 0.75, 1]), "4", "linear").tolist() == [-0.5, 0.5, 1.0]
     (tmp_path / "base").write_text(GOOD)
     texts = ["a cat", "a dog"], [["the cat", "a rat"], ["the dog"]]
     plain = evalign.BERTScore(model="fake", layer="4").score(*texts)

@@ -8,7 +8,7 @@ import pytest
 import evalign
 from evalign.errors import LayerError, SpecError
 from evalign.metrics.rows import make_rows
-from evalign.tuning.grid import Setting, depth, grid_scores, runs
+from evalign.tuning.grid import Setting, depth, grid_scores, layer_choices
 
 CANDIDATES = [
     "the cat sat on the mat",
@@ -60,9 +60,12 @@ def test_rows_beyond_one_block_keep_their_order():
     assert sum(done) == 100
 
 
-def test_runs_of_layers():
-    assert runs(2) == ("0", "0+1", "0+1+2", "1", "1+2", "2")
-    assert runs(2, longest=1) == ("0", "1", "2")
+def test_choices_of_layers():
+    assert layer_choices(2, "runs") == ("0", "0+1", "0+1+2", "1", "1+2", "2")
+    assert layer_choices(2, "single") == ("0", "1", "2")
+    assert layer_choices(2, "sets") == ("0", "1", "2", "0+1", "0+2", "1+2", "0+1+2")
+    with pytest.raises(SpecError, match="8191 sets"):
+        layer_choices(12, "sets")
 
 
 def test_layers_the_model_does_not_have():

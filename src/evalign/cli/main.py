@@ -1,6 +1,6 @@
 """`evalign`: the command group, and the one place where errors become a sentence and an exit code.
 
-0: every row was scored.  2: bad input.  3: some rows failed.
+0: every row was scored.  2: bad input.  3: some rows failed.  4: `compare --fail-if-worse` found a loss.
 """
 
 from __future__ import annotations
@@ -18,8 +18,12 @@ from evalign.version import __version__
 
 COMMANDS = {
     "score": "Score candidates against references.",
+    "compare": "Compare systems: is the difference real?",
+    "meta": "Judge metrics by their agreement with people.",
     "align": "Show which tokens of two texts match.",
     "explain": "Show a metric's arithmetic, step by step.",
+    "layers": "Find the layers that agree best with people.",
+    "baseline": "Fit baselines for use with rescale=FILE.",
     "idf": "Fit IDF tables for use with idf=FILE.",
     "metrics": "List the metrics and their options.",
     "models": "List the models here, and get the others.",

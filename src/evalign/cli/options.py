@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar, cast
 
 import click
@@ -14,8 +14,9 @@ from rich.console import Console
 from evalign.errors import InputError, SpecError
 from evalign.metrics.base import Metric
 from evalign.metrics.prf import PRFMetric
-from evalign.metrics.registry import metric
+from evalign.metrics.registry import expand, metric
 from evalign.metrics.tokens import TokenMetric
+from evalign.render.tables import FORMATS
 from evalign.types import Alignment
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -28,9 +29,30 @@ def threads_option(function: Function) -> Function:
     )(function)
 
 
+def metrics_option(function: Function) -> Function:
+    """`-m SPEC`, repeatable, as `specs`."""
+    return click.option(
+        "-m", "--metric", "specs", multiple=True, metavar="SPEC", default=("bertscore",), show_default=True,
+        help="A metric, as in 'bertscore(layer=5)', or a group (rouge); repeat for several.",
+    )(function)  # fmt: skip
+
+
+def format_option(function: Function) -> Function:
+    """`--format`, as `form`."""
+    return click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)(function)
+
+
+def parse_metrics(specs: Iterable[str], threads: int = 0) -> list[Metric]:
+    """The metrics of all specs and groups, each once."""
+    return list(dict.fromkeys(_threaded(one, threads) for spec in specs for one in expand(spec)))
+
+
 def parse_metric(spec: str, threads: int = 0) -> Metric:
     """A metric from a spec, with the run-time options it understands filled in."""
-    parsed = metric(spec)
+    return _threaded(metric(spec), threads)
+
+
+def _threaded(parsed: Metric, threads: int) -> Metric:
     return dataclasses.replace(parsed, threads=threads) if threads and isinstance(parsed, TokenMetric) else parsed
 
 

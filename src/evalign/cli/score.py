@@ -10,11 +10,12 @@ from typing import Any
 
 import click
 
-from evalign.cli.options import parse_metric, stdout_console, threads_option
+from evalign.cli.inputs import Given, field_options, file_options
+from evalign.cli.options import format_option, metrics_option, parse_metrics, stdout_console, threads_option
 from evalign.errors import SpecError
 from evalign.folders import whole_file
-from evalign.jobs.files import STDIN, shown
-from evalign.jobs.rows import FORMATS, Columns, RowSource, TableFile, TextFiles
+from evalign.jobs.files import STDIN
+from evalign.jobs.rows import RowSource
 from evalign.jobs.scoring import Result, score_source
 from evalign.metrics.base import Metric
 from evalign.render import tables
@@ -25,25 +26,13 @@ Emit = Callable[[Result, Segment], None]
 
 
 @click.command()
-@click.argument("data", required=False)
-@click.option("-c", "--candidates", multiple=True, metavar="FILE", help="Candidates, one per line; repeat for systems.")
-@click.option("-r", "--references", multiple=True, metavar="FILE", help="References, one per line; repeat for more.")
-@click.option("-s", "--sources", metavar="FILE", help="Source texts, one per line.")
-@click.option("-m", "--metric", "specs", multiple=True, metavar="SPEC", default=("bertscore",), show_default=True,
-              help="A metric, as in 'bertscore(layer=5, idf=references)'; repeat for several.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(tables.FORMATS), default="table", show_default=True)
+@file_options
+@metrics_option
+@format_option
 @click.option("--segments", metavar="FILE", help="Every row's scores, as JSON lines; '-': inside --format json or tsv.")
-@click.option("--candidate-field", default="candidate", show_default=True, help="Field of DATA with the candidate.")
-@click.option("--reference-field", multiple=True, help="Field of DATA with a reference; repeat for several.")
-@click.option("--source-field", default="source", show_default=True, help="Field of DATA with the source.")
-@click.option("--id-field", default="id", show_default=True, help="Field of DATA that names a row.")
-@click.option("--system-field", default="system", show_default=True, help="Field of DATA that names the system.")
-@click.option("--input-format", type=click.Choice(FORMATS), help="Format of DATA, if its name does not say it.")
+@field_options
 @threads_option
-def score(data: str | None, candidates: tuple[str, ...], references: tuple[str, ...], sources: str | None,
-          specs: tuple[str, ...], form: str, segments: str | None, candidate_field: str,
-          reference_field: tuple[str, ...], source_field: str, id_field: str, system_field: str,
-          input_format: str | None, threads: int) -> int:  # fmt: skip
+def score(given: Given, specs: tuple[str, ...], form: str, segments: str | None, threads: int) -> int:
     """Score candidates against references.
 
     \b
@@ -54,9 +43,8 @@ def score(data: str | None, candidates: tuple[str, ...], references: tuple[str, 
     DATA is JSONL (fields candidate, references, and optionally id, source, system), CSV, TSV or Parquet, plain
     or gzipped; '-' is standard input. Exit code 0: all rows scored, 2: bad input, 3: some rows failed.
     """
-    metrics = list(dict.fromkeys(parse_metric(spec, threads) for spec in specs))
-    columns = Columns(candidate_field, reference_field, source_field, id_field, system_field)
-    inputs = _inputs(data, candidates, references, sources, columns, input_format)
+    metrics = parse_metrics(specs, threads)
+    inputs = given.rows(metrics)
     if segments == STDIN and form not in ("json", "tsv"):
         raise SpecError("--segments - goes with --format json or tsv; with others, give a file name")
     with _segment_sink(segments) as sink:
@@ -87,21 +75,6 @@ def _segment_sink(target: str | None) -> Iterator[_Sink]:
         return
     with whole_file(Path(target)) as stream:
         yield _Sink(stream)
-
-
-def _inputs(data: str | None, candidates: tuple[str, ...], references: tuple[str, ...], sources: str | None,
-            columns: Columns, input_format: str | None) -> list[RowSource]:  # fmt: skip
-    if data is not None:
-        if candidates or references or sources:
-            raise SpecError("give either DATA or -c and -r files, not both")
-        return [TableFile(data, columns, input_format)]
-    if not candidates:
-        raise SpecError("nothing to score: give a data file, or -c and -r files (evalign score --help)")
-    if not references:
-        raise SpecError("no references: give at least one -r file")
-    stems = [Path(path).stem if path != STDIN else shown(path) for path in candidates]
-    names = stems if len(set(stems)) == len(stems) else [shown(path) for path in candidates]
-    return [TextFiles(path, references, sources, name) for path, name in zip(candidates, names, strict=True)]
 
 
 def _run(inputs: list[RowSource], metrics: list[Metric], sink: Emit) -> list[Result]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
@@ -46,6 +46,22 @@ class Columns:
     id: str = "id"
     system: str = "system"
     human: str = "human"
+    extra: tuple[str, ...] = ()  # fields that are carried along, such as the language pair
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """Rows in memory as a source."""
+
+    rows: Sequence[Row]
+    rereadable: bool = True
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def count(self) -> int | None:
+        """How many."""
+        return len(self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +216,7 @@ def _row(record: Mapping[str, Any], columns: Columns, place: str, number: int) -
         source=None if source is None else _text(source, columns.source, place),
         system=str(record.get(columns.system) or ""),
         human=record.get(columns.human),
+        extra={name: _field(record, name, place) for name in columns.extra},
     )
 
 

@@ -18,7 +18,7 @@ from evalign.errors import TableError, TextTooLongError
 from evalign.matching.aggregate import f1, weighted_mean
 from evalign.matching.similarity import similarity
 from evalign.metrics.base import blocks, option
-from evalign.metrics.baseline import Baseline, rescale
+from evalign.metrics.baseline import SCALES, Baseline, shipped
 from evalign.metrics.rows import make_rows
 from evalign.metrics.threads import one_blas_thread
 from evalign.metrics.tokens import Side, TokenMetric, TokenScorer, add_counts, total_counts
@@ -33,7 +33,8 @@ LAYER_BLOCK = 64  # every layer of a text is held at once
 class PRFMetric(TokenMetric):
     """A matching of tokens, scored by what both sides' tokens are worth."""
 
-    rescale: str = option("false", "a baseline file (LAYER,P,R,F) that maps unrelated text to 0, or false")
+    rescale: str = option("false", "true: by the baseline that ships with the model; or a baseline file; or false")
+    scale: str = option("linear", "with rescale: unrelated text to 0, or the share of it that scores less", SCALES)
 
     @abstractmethod
     def scorer(self, corpus: Iterable[Row] | None = None, weights: TokenWeights | None = None) -> PRFScorer:
@@ -84,12 +85,15 @@ class PRFMetric(TokenMetric):
         return LayerReport(str(self), str(scorer.signature), scorer.memory.encoder.layers, by_field)
 
     def baseline(self) -> Baseline | None:
-        """The table that `rescale` names."""
-        if self.rescale == "false":
-            return None
-        if self.rescale == "true":
-            raise TableError("rescale=true: no baseline ships for this model; give a file, as in rescale=baseline.tsv")
-        return Baseline.load(self.rescale)
+        """The file that `rescale` names."""
+        return None if self.rescale in ("false", "true") else Baseline.load(self.rescale)
+
+    @classmethod
+    def baseline_options(cls, base: str, model: str) -> dict[str, str]:
+        """The options behind a signature's `base`; none if it is no baseline that ships."""
+        digest, _, scale = base.partition(",")
+        ours = any(one.digest == digest and key[0] == model for key, one in shipped().items())
+        return {"rescale": "true", "scale": scale or "linear"} if ours else {}
 
 
 class PRFScorer(TokenScorer):
@@ -101,9 +105,15 @@ class PRFScorer(TokenScorer):
         super().__init__(metric, memory, weights)
         layers = [str(layer) for layer in memory.encoder.layers]
         self._choices = layers if metric.layer == "all" else ["+".join(layers)]
-        self._base = None if baseline is None else np.stack([baseline.row(choice) for choice in self._choices])
-        digest = "no" if baseline is None else baseline.digest
-        self.signature = metric.signature(memory.encoder, weights, self.match_name(metric), digest)
+        match = self.match_name(metric)
+        if metric.rescale == "true":
+            baseline = _shipped(memory.encoder.name, match, metric.specials)
+        if baseline is not None:
+            for choice in self._choices:
+                baseline.scaled(np.zeros(3), choice, metric.scale)  # a layer it does not know is said before any work
+        self._baseline = baseline
+        base = "no" if baseline is None else baseline.digest + ("" if metric.scale == "linear" else f",{metric.scale}")
+        self.signature = metric.signature(memory.encoder, weights, match, base)
 
     @staticmethod
     @abstractmethod
@@ -129,11 +139,15 @@ class PRFScorer(TokenScorer):
 
     def finish(self, scores: Floats) -> Floats:
         """Rescales with the baseline, if there is one."""
-        return scores if self._base is None else rescale(scores, self._base[0])
+        return self._rescaled(scores, self._choices[0])
 
     def finish_layers(self, scores: Floats) -> Floats:
         """Rescales (layers, rows, fields), every layer with its own baseline."""
-        return scores if self._base is None else rescale(scores, self._base[:, None])
+        return np.stack([self._rescaled(one, layer) for one, layer in zip(scores, self._choices, strict=True)])
+
+    def _rescaled(self, scores: Floats, layer: str) -> Floats:
+        metric: Any = self.metric
+        return scores if self._baseline is None else self._baseline.scaled(scores, layer, metric.scale)
 
     def layers(self, rows: list[Row], embedded: Mapping[str, Embedded], picks: Sequence[Sequence[int]]) -> Floats:
         """As every token metric, with one matrix product per pair for all picks; before `finish`."""
@@ -189,6 +203,16 @@ class PRFScorer(TokenScorer):
             values = [self.values(matrix, candidate, reference) for matrix in matrices]
             per_reference.append(np.stack([self.fields(one, candidate, reference) for one in values]))
         return np.stack([self.combine(scores) for scores in np.stack(per_reference, axis=1)])
+
+
+def _shipped(model: str, match: str, specials: str) -> Baseline:
+    if (model, match, specials) in shipped():
+        return shipped()[model, match, specials]
+    having = sorted({f"{name} with {matching}" for name, matching, kept in shipped() if kept == specials})
+    raise TableError(
+        f"rescale=true: no baseline ships for {model} with {match} and specials={specials} (there is one for "
+        f"{', '.join(having) or 'nothing'}); fit one: evalign baseline fit TEXTS -o FILE, then rescale=FILE"
+    )
 
 
 def prf(precision: Floats, recall: Floats) -> Floats:

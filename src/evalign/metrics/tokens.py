@@ -72,7 +72,9 @@ class TokenMetric(Metric):
         said = dict(signature.settings)
         label, _, digest = said.get("model", "").partition("@")
         idf = said.get("idf", "no").partition("@")[0]
-        if idf not in ("no", *CORPUS_IDF) or said.get("base", "no") != "no":
+        base = said.get("base", "no")
+        rescaling = {} if base == "no" else cls.baseline_options(base, said.get("model", ""))
+        if idf not in ("no", *CORPUS_IDF) or (base != "no" and not rescaling):
             raise SpecError(
                 f"{signature}: its IDF or baseline file is needed too; write the spec with idf= and rescale="
             )
@@ -80,12 +82,17 @@ class TokenMetric(Metric):
         options = {"model": model, "layer": said.get("layer"), "idf": idf, "precision": said.get("prec", "fp32")}
         options |= {key: said[key] for key in ("specials", "multiref", "overlong") if key in said}
         options |= {key: said[short] for short, key in (("max", "max_length"),) if short in said}
-        options |= cls.match_options(said.get("match", ""))
+        options |= rescaling | cls.match_options(said.get("match", ""))
         metric = cls.from_options({key: value for key, value in options.items() if value is not None})
         found = open_encoder(metric.choice()).encoder.name
         if found != said.get("model"):
             raise SpecError(f"the signature pins {label}@{digest}, but what is found here is {found}")
         return metric
+
+    @classmethod
+    def baseline_options(cls, base: str, model: str) -> dict[str, str]:
+        """The options that a signature's `base` stands for, if it can be told here."""
+        return {}
 
     @classmethod
     def match_options(cls, match: str) -> dict[str, str]:

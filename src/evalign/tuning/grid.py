@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from evalign.metrics.base import blocks
 from evalign.metrics.tokens import TokenMetric, TokenScorer
 from evalign.types import Floats, Row
 
+CHOICES = ("single", "runs", "sets")
+MOST_FOR_SETS = 8
 BLOCK_ROWS = 32  # every layer of a text is held at once
 
 
@@ -58,10 +61,16 @@ def grid_scores(
     ]
 
 
-def runs(depth: int, longest: int | None = None) -> tuple[str, ...]:
-    """Every layer by itself and every run of neighbouring layers."""
-    spans = ((a, b) for a in range(depth + 1) for b in range(a, depth + 1) if longest is None or b - a < longest)
-    return tuple("+".join(map(str, range(a, b + 1))) for a, b in spans)
+def layer_choices(depth: int, kind: str) -> tuple[str, ...]:
+    """`single` layers; also all `runs` of neighbouring ones; or all `sets`, which double with every layer."""
+    every = range(depth + 1)
+    if kind == "sets":
+        if depth > MOST_FOR_SETS:
+            raise SpecError(f"{depth} layers have {2 ** (depth + 1) - 1} sets, too many to try; use runs")
+        picks = [pick for size in every for pick in combinations(every, size + 1)]
+    else:
+        picks = [tuple(range(a, b + 1)) for a in every for b in every if a == b or (a < b and kind == "runs")]
+    return tuple("+".join(map(str, pick)) for pick in picks)
 
 
 def _scorer(metric: TokenMetric, rows: Iterable[Row]) -> TokenScorer:

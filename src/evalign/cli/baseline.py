@@ -1,0 +1,60 @@
+"""`evalign baseline fit`: what unrelated text scores, so that a score can say how far from chance it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from evalign.cli.options import parse_metric, stdout_console, threads_option
+from evalign.errors import SpecError
+from evalign.jobs.files import read_lines
+from evalign.metrics.baseline import Baseline
+from evalign.metrics.prf import PRFMetric
+from evalign.render.progress import progress
+from evalign.render.tables import baseline_table
+from evalign.tuning.baselines import DEFAULT_PAIRS, fit_baseline
+
+
+@click.group()
+def baseline() -> None:
+    """Fit baselines for use with rescale=FILE."""
+
+
+@baseline.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("-o", "--output", required=True, metavar="FILE", help="The table (.tsv); notes go beside it as .json.")
+@click.option("-m", "--metric", "spec", default="bertscore", show_default=True, metavar="SPEC")
+@click.option("--pairs", type=click.IntRange(1), default=DEFAULT_PAIRS, show_default=True, help="Unrelated pairs.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the pairing.")
+@click.option("--layers", "more", multiple=True, metavar="4+6", help="A set of layers besides every single one.")
+@click.option("--about", default="", metavar="TEXT", help="Kept in the notes: what the texts are.")
+@threads_option
+def fit(
+    files: tuple[str, ...],
+    output: str,
+    spec: str,
+    pairs: int,
+    seed: int,
+    more: tuple[str, ...],
+    about: str,
+    threads: int,
+) -> None:
+    """Score random unrelated pairs of the lines of FILE..., every layer in one pass.
+
+    \b
+    evalign baseline fit news.txt -m "bertscore(model=mpnet)" -o mpnet-news.tsv
+    evalign score data.jsonl -m "bertscore(model=mpnet, rescale=mpnet-news.tsv)"
+
+    The table has bert_score's format. With scale=percentile a score becomes the share of unrelated pairs below it.
+    """
+    metric = parse_metric(spec, threads)
+    if not isinstance(metric, PRFMetric):
+        raise SpecError(f"{metric.name} has no baseline; bertscore and lisascore have")
+    with progress("scoring unrelated pairs", pairs) as advance:
+        fitted = fit_baseline(metric, (line for path in files for line in read_lines(path)), pairs, seed, more, advance)
+    fitted = replace(fitted, provenance={**fitted.provenance, "about": about})
+    fitted.save(output)
+    said = fitted.provenance
+    stdout_console().print(baseline_table(fitted))
+    click.echo(f"{output}: {said['pairs']} pairs of {said['texts']} texts, digest {Baseline.load(output).digest}")

@@ -1,0 +1,112 @@
+"""`evalign compare`: two or more systems on the same rows; the difference, whether it is real, and where it is."""
+
+from __future__ import annotations
+
+import click
+
+from evalign.cli.inputs import Given, field_options, file_options
+from evalign.cli.options import format_option, metrics_option, parse_metrics, stdout_console, threads_option
+from evalign.errors import SpecError
+from evalign.jobs.comparing import compare_sources
+from evalign.jobs.comparison import TESTS, ComparisonPlan, SystemComparison
+from evalign.jobs.pairing import ID, TEXT
+from evalign.jobs.regressions import Limits, Regression, regressions
+from evalign.render import comparison as drawn
+from evalign.render.progress import progress
+from evalign.stats.bootstrap import Resampling
+from evalign.stats.clusters import CORRECTIONS
+
+BOTH = "both"
+SOME_FAILED, WORSE = 3, 4
+
+
+@click.command()
+@file_options
+@metrics_option
+@click.option("--baseline", metavar="NAME", help="The system that others are compared with; the first if not given.")
+@click.option("--pair-by", metavar="FIELD", help="Field of DATA that rows of the same input share; 'text': references "
+              "and source. If not given: the id if all systems have the same, else text.")  # fmt: skip
+@click.option("--test", type=click.Choice([*TESTS, BOTH]), default=BOTH, show_default=True, help="Which p-values.")
+@click.option("--samples", type=click.IntRange(1, 10_000_000), default=1000, show_default=True,
+              help="Resamples of the bootstrap, and trials of the randomisation.")  # fmt: skip
+@click.option(
+    "--seed", type=click.IntRange(0), default=12345, show_default=True, help="The same seed, the same result."
+)
+@click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True,
+              help="A difference is significant if p is below this.")  # fmt: skip
+@click.option("--correction", type=click.Choice(CORRECTIONS), default="holm", show_default=True,
+              help="How p-values behind the ranks of three or more systems are corrected for number.")  # fmt: skip
+@click.option("--examples", type=click.IntRange(0), default=3, show_default=True, help="Most different rows to show.")
+@click.option("--fail-if-worse", "limits", multiple=True, metavar="LIMIT", help="Exit code 4 if a system is worse than "
+              "the baseline by more than this, significantly. A number, or METRIC=NUMBER; repeatable.")  # fmt: skip
+@format_option
+@field_options
+@threads_option
+def compare(given: Given, specs: tuple[str, ...], baseline: str | None, pair_by: str | None, test: str, samples: int,
+            seed: int, alpha: float, correction: str, examples: int, limits: tuple[str, ...], form: str,
+            threads: int) -> int:  # fmt: skip
+    """Compare systems on the same rows.
+
+    \b
+    evalign compare -c old.txt -c new.txt -r reference.txt -m bleu -m chrf
+    evalign compare data.jsonl --baseline old -m rouge --examples 5
+    evalign compare -c main.txt -c branch.txt -r reference.txt -m bleu --fail-if-worse 0.5
+
+    Each system gets its score with a bootstrap interval, its difference from the baseline, two-sided p-values by
+    paired bootstrap resampling and approximate randomisation, rows won, lost and tied, and the rows that differ most.
+
+    Exit code 0: compared; 2: bad input; 3: some rows failed, and were left out for all systems; 4: with
+    --fail-if-worse, a system is worse than the baseline by more than the limit, and p < alpha in every test that was
+    run. Limits are in the metric's own units (0.5 BLEU points, 0.01 of F1). 4 goes before 3.
+    """
+    metrics = parse_metrics(specs, threads)
+    allowed = Limits.parse(limits, metrics)
+    tests = TESTS if test == BOTH else (test,)
+    given, pair_by = _paired(given, pair_by)
+    plan = ComparisonPlan(baseline, pair_by, tests, Resampling(samples, seed), alpha, correction, examples)
+    found = compare_sources(given.rows(metrics), metrics, plan, progress)
+    worse = regressions(found, allowed) if limits else None
+    _show(found, worse, form)
+    return _exit_code(found, worse or [])
+
+
+def _paired(given: Given, pair_by: str | None) -> tuple[Given, str | None]:
+    """The field to pair by is read along; ids too, so that a row without one is an error when ids were asked for."""
+    repeated = [path for path in given.candidates if given.candidates.count(path) > 1]
+    if repeated:
+        raise SpecError(f"{repeated[0]} is given twice; each -c file is one system")
+    if pair_by is None or pair_by == TEXT:
+        return given, pair_by
+    if given.data is None:
+        if pair_by != ID:
+            raise SpecError(f"--pair-by {pair_by}: text files have no fields; their lines are paired by number")
+        return given, ID
+    field = given.columns.id if pair_by == ID else pair_by
+    return given.carrying(field), field
+
+
+def _show(found: SystemComparison, worse: list[Regression] | None, form: str) -> None:
+    if form == "json":
+        click.echo(drawn.comparison_json(found, worse))
+    elif form == "tsv":
+        click.echo(drawn.comparison_tsv(found))
+    elif form == "latex":
+        click.echo(drawn.comparison_latex(found))
+    else:
+        stdout_console().print(drawn.comparison_table(found))
+
+
+def _exit_code(found: SystemComparison, worse: list[Regression]) -> int:
+    """Says on standard error what the code means."""
+    for metric in found.metrics:
+        if metric.failed:
+            click.echo(
+                f"evalign: {metric.failed} of {found.rows} rows failed under {metric.metric} and were left out for all "
+                f"systems; the first: {metric.first_error}",
+                err=True,
+            )
+    for one in worse:
+        click.echo(f"evalign: {one}", err=True)
+    if any(one.significant for one in worse):
+        return WORSE
+    return SOME_FAILED if any(metric.failed for metric in found.metrics) else 0

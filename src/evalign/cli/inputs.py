@@ -1,0 +1,101 @@
+"""Where rows come from: the options that `score` and its relatives share, and the row sources that they describe.
+
+`@file_options` and `@field_options` add the options; the command gets them as one `Given`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evalign.cli.options import Function
+from evalign.errors import SpecError
+from evalign.jobs.files import STDIN, shown
+from evalign.jobs.rows import FORMATS, Columns, RowSource, TableFile, TextFiles
+from evalign.metrics.base import Metric
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the user gave: a table, or parallel text files."""
+
+    data: str | None
+    candidates: tuple[str, ...]
+    references: tuple[str, ...]
+    sources: str | None
+    columns: Columns
+    input_format: str | None
+
+    def rows(self, metrics: Iterable[Metric]) -> list[RowSource]:
+        """One source per file; an error if there is none, or not what the metrics compare with."""
+        if self.data is not None:
+            if self.candidates or self.references or self.sources:
+                raise SpecError("give either DATA or -c and -r files, not both")
+            return [TableFile(self.data, self.columns, self.input_format)]
+        if not self.candidates:
+            command = click.get_current_context().info_name
+            raise SpecError(f"nothing to {command}: give a data file, or -c and -r files (evalign {command} --help)")
+        needing = [metric.name for metric in metrics if "references" in metric.needs]
+        if needing and not self.references:
+            raise SpecError(f"no references: give at least one -r file, which {', '.join(needing)} compares with")
+        return [
+            TextFiles(path, self.references, self.sources, name)
+            for path, name in zip(self.candidates, self._names(), strict=True)
+        ]
+
+    def carrying(self, *fields: str) -> Given:
+        """The same, with more fields of the table carried along in `Row.extra`."""
+        return replace(self, columns=replace(self.columns, extra=fields))
+
+    def _names(self) -> list[str]:
+        stems = [Path(path).stem if path != STDIN else shown(path) for path in self.candidates]
+        return stems if len(set(stems)) == len(stems) else [shown(path) for path in self.candidates]
+
+
+def file_options(function: Function) -> Function:
+    """DATA, -c, -r and -s."""
+    return _added(function, FILES)
+
+
+def field_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The fields of DATA; the command's function gets these and the `file_options` as `given`."""
+
+    @wraps(function)
+    def gathered(*, data: str | None, candidates: tuple[str, ...], references: tuple[str, ...], sources: str | None,
+                 candidate_field: str, reference_field: tuple[str, ...], source_field: str, id_field: str,
+                 system_field: str, input_format: str | None, **others: Any) -> Any:  # fmt: skip
+        columns = Columns(candidate_field, reference_field, source_field, id_field, system_field)
+        return function(given=Given(data, candidates, references, sources, columns, input_format), **others)
+
+    return _added(gathered, FIELDS)
+
+
+FILES = (
+    click.argument("data", required=False),
+    click.option(
+        "-c", "--candidates", multiple=True, metavar="FILE", help="Candidates, one per line; repeat for systems."
+    ),
+    click.option(
+        "-r", "--references", multiple=True, metavar="FILE", help="References, one per line; repeat for more."
+    ),
+    click.option("-s", "--sources", metavar="FILE", help="Source texts, one per line."),
+)
+FIELDS = (
+    click.option("--candidate-field", default="candidate", show_default=True, help="Field of DATA with the candidate."),
+    click.option("--reference-field", multiple=True, help="Field of DATA with a reference; repeat for several."),
+    click.option("--source-field", default="source", show_default=True, help="Field of DATA with the source."),
+    click.option("--id-field", default="id", show_default=True, help="Field of DATA that names a row."),
+    click.option("--system-field", default="system", show_default=True, help="Field of DATA that names the system."),
+    click.option("--input-format", type=click.Choice(FORMATS), help="Format of DATA, if its name does not say it."),
+)
+
+
+def _added(function: Function, options: tuple[Callable[[Function], Function], ...]) -> Function:
+    for option in reversed(options):  # as if they stood above the function, in the order of the table
+        function = option(function)
+    return function

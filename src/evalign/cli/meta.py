@@ -1,0 +1,120 @@
+"""`evalign meta`: how well metrics agree with people."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from evalign.cli.options import parse_metrics, stdout_console, threads_option
+from evalign.errors import FileFormatError, SpecError
+from evalign.folders import whole_file
+from evalign.jobs.agreement import DARR, STATISTICS, TESTS, Plan, judge, judge_pairs
+from evalign.jobs.rated import rate, rate_pairs
+from evalign.jobs.rows import FORMATS, Columns, InMemory, TableFile
+from evalign.jobs.score_files import read_scores
+from evalign.render import agreement as drawing
+from evalign.render.agreement_html import agreement_html
+from evalign.render.agreement_plots import save_pictures
+from evalign.render.plots import styled
+from evalign.render.progress import progress
+from evalign.render.tables import FORMATS as OUTPUTS
+from evalign.stats.bootstrap import Resampling
+from evalign.stats.clusters import CORRECTIONS
+from evalign.stats.levels import LEVELS
+
+
+@click.command()
+@click.argument("data")
+@click.option("-m", "--metric", "specs", multiple=True, metavar="SPEC", help="A metric or group; repeat for several.")
+@click.option("--scores", "files", multiple=True, metavar="NAME=FILE",
+              help="Scores of another program: one per line, id<TAB>score, or .seg.score.")  # fmt: skip
+@click.option("--by", metavar="FIELD", help="Correlate within groups, such as lp, and average.")
+@click.option("--level", type=click.Choice(LEVELS), default="segment", show_default=True)
+@click.option("--document", metavar="FIELD", help="Field that names the document: what is resampled; summary level.")
+@click.option("--statistic", "statistics", multiple=True, type=click.Choice(STATISTICS),
+              help="Repeat for several; the first ranks. [default: pearson, spearman, kendall]")  # fmt: skip
+@click.option("--test", type=click.Choice(TESTS), default="permutation", show_default=True)
+@click.option("--correction", type=click.Choice(CORRECTIONS), default="holm", show_default=True)
+@click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
+@click.option("--samples", type=click.IntRange(1), default=1000, show_default=True, help="Resamples and swaps.")
+@click.option("--seed", type=click.IntRange(0), default=12345, show_default=True)
+@click.option("--format", "form", type=click.Choice(OUTPUTS), default="table", show_default=True)
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Also write one HTML page with plots and the worst disagreements.")  # fmt: skip
+@click.option("--plots", "folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+              help="Also save every plot as PNG and SVG, and its numbers as CSV.")  # fmt: skip
+@click.option("--candidate-field", default="candidate", show_default=True)
+@click.option("--reference-field", multiple=True, help="Field with a reference; repeat for several.")
+@click.option("--human-field", default="human", show_default=True, help="A number, or an object of named ratings.")
+@click.option("--system-field", default="system", show_default=True)
+@click.option("--id-field", default="id", show_default=True)
+@click.option("--pairs", nargs=2, metavar="BETTER WORSE", help="Instead of ratings: two fields whose order is known.")
+@click.option("--input-format", type=click.Choice(FORMATS), help="Format of DATA, if its name does not say it.")
+@threads_option
+def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | None, level: str, document: str | None,
+         statistics: tuple[str, ...], test: str, correction: str, alpha: float, samples: int, seed: int, form: str,
+         html: Path | None, folder: Path | None, candidate_field: str, reference_field: tuple[str, ...],
+         human_field: str, system_field: str, id_field: str,
+         pairs: tuple[str, str] | None, input_format: str | None, threads: int) -> None:  # fmt: skip
+    """Judge metrics by their agreement with people.
+
+    \b
+    evalign meta rated.jsonl -m bertscore -m rouge -m chrf --by lp
+    evalign meta rated.jsonl -m bertscore --scores comet=comet.tsv --level system
+    evalign meta summaries.jsonl -m rouge1 --level summary --document doc
+    evalign meta pairs.jsonl -m bertscore --pairs better worse
+
+    DATA is JSONL, CSV, TSV or Parquet whose rows have a human score. Scores of metrics where lower is better are
+    turned round. Metrics of equal rank are not told apart by the test.
+    """
+    if not specs and not files:
+        raise SpecError("nothing to judge: name a metric (-m bertscore) or a file of scores (--scores comet=FILE)")
+    _check_outputs(html, folder)
+    metrics = parse_metrics(specs, threads)
+    chosen = {"statistics": statistics} if statistics else {}
+    plan = Plan(level=level, by=by, document=document, resampling=Resampling(samples, seed), test=test,
+                correction=correction, alpha=alpha, **chosen)  # fmt: skip
+    extra = tuple(name for name in dict.fromkeys((by, document)) if name is not None and name != "system")
+    columns = Columns(
+        candidate_field, reference_field, id=id_field, system=system_field, human=human_field, extra=extra
+    )
+    if pairs is not None:
+        if files:
+            raise SpecError("--scores goes with ratings, not with --pairs")
+        better, worse = (TableFile(data, replace(columns, candidate=side), input_format) for side in pairs)
+        with progress("scoring", 2 * (better.count() or 0) * len(metrics)) as advance:
+            tables = rate_pairs(better, worse, metrics, advance)
+        found = judge_pairs(*tables, replace(plan, statistics=(DARR,), test="none"))
+    else:
+        rows = list(TableFile(data, columns, input_format))
+        others = {name: read_scores(path, rows) for name, path in map(_named, files)}
+        with progress("scoring", len(rows) * len(metrics)) as advance:
+            found = judge(rate(InMemory(rows), metrics, others, advance), plan)
+    if form == "table":
+        stdout_console().print(drawing.agreement_table(found))
+    else:
+        writers = {"json": drawing.agreement_json, "tsv": drawing.agreement_tsv, "latex": drawing.agreement_latex}
+        click.echo(writers[form](found))
+    if html is not None:
+        with whole_file(html) as stream:
+            stream.write(agreement_html(found, metrics))
+    if folder is not None:
+        save_pictures(found, folder)
+
+
+def _check_outputs(*paths: Path | None) -> None:
+    """Says before the scoring what would go wrong after it."""
+    wanted = [path for path in paths if path is not None]
+    if wanted:
+        with styled():
+            pass
+    for path in wanted:
+        if not path.resolve().parent.is_dir():
+            raise FileFormatError(f"{path}: cannot be written, there is no such folder")
+
+
+def _named(given: str) -> tuple[str, str]:
+    name, equals, path = given.partition("=")
+    return (name, path) if equals and name else (Path(given).name.partition(".")[0], given)

@@ -1,0 +1,92 @@
+"""Fits a baseline: what unrelated pairs of texts score, per layer and field.
+
+Texts are shuffled and put into small groups; every text meets others of its group, so that a text is encoded once and
+met several times. The mean is the linear baseline, the quantiles are the percentile one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from evalign.errors import InputError, SpecError
+from evalign.metrics.baseline import Baseline
+from evalign.metrics.prf import PRFMetric, PRFScorer
+from evalign.tuning.grid import Setting, depth, grid_scores
+from evalign.types import Row
+
+GROUP = 32  # texts that meet each other
+SHARES = 51  # quantiles kept: every second percent
+DEFAULT_PAIRS = 10_000
+
+
+def fit_baseline(
+    metric: PRFMetric,
+    texts: Iterable[str],
+    pairs: int = DEFAULT_PAIRS,
+    seed: int = 0,
+    more_choices: Sequence[str] = (),
+    advance: Callable[[int], Any] = lambda _: None,
+) -> Baseline:
+    """The baseline of every single layer and of `more_choices` such as `3+4+6`."""
+    if metric.rescale != "false" or metric.needs_corpus:
+        raise SpecError("a baseline is fitted on plain scores: leave out rescale and idf")
+    distinct = sorted({text for text in texts if text.strip()})
+    rows = list(unrelated_rows(distinct, pairs, seed))
+    choices = (*map(str, range(depth(metric) + 1)), *more_choices)
+    (scores,) = grid_scores([Setting(metric, choices)], rows, advance)
+    quantiles = np.quantile(scores, np.linspace(0, 1, SHARES), axis=1)  # (shares, choices, fields)
+    scorer = metric.scorer()
+    assert isinstance(scorer, PRFScorer)
+    said = scorer.signature.settings
+    provenance = {
+        "model": said["model"],
+        "match": said["match"],
+        "specials": said["specials"],
+        "overlong": said["overlong"],
+        "prec": said["prec"],
+        "v": said["v"],
+        "pairs": len(rows),
+        "seed": seed,
+        "texts": len(distinct),
+        "texts_sha256": hashlib.sha256("\n".join(distinct).encode("utf-8", "surrogatepass")).hexdigest(),
+    }
+    return Baseline(
+        {choice: _triple(scores[place].mean(axis=0)) for place, choice in enumerate(choices)},
+        "",
+        {
+            choice: tuple(tuple(np.round(quantiles[:, place, i], 5).tolist()) for i in range(3))
+            for place, choice in enumerate(choices)
+        },
+        provenance,
+    )
+
+
+def unrelated_rows(texts: Sequence[str], pairs: int, seed: int) -> Iterator[Row]:
+    """`pairs` rows of two different texts each, or as many as the texts allow; the same for the same seed."""
+    if len(texts) < 2:
+        raise InputError(f"unrelated pairs need at least 2 different texts, found {len(texts)}")
+    if pairs < 1:
+        raise SpecError(f"pairs={pairs}: expected at least 1")
+    order = random.Random(seed).sample(list(texts), len(texts))
+    groups = [order[start : start + GROUP] for start in range(0, len(order), GROUP)]
+    if len(groups) > 1 and len(groups[-1]) == 1:  # a text alone meets nobody
+        groups[-2:] = [groups[-2] + groups[-1]]
+    shifts = range(1, 1 + -(-pairs // len(order)))
+    made = 0
+    for group in groups:
+        for place, text in enumerate(group):
+            for shift in shifts:
+                if made == pairs or shift >= len(group):
+                    break
+                made += 1
+                yield Row(str(made), text, (group[(place + shift) % len(group)],))
+
+
+def _triple(values: Any) -> tuple[float, float, float]:
+    precision, recall, both = values.tolist()
+    return precision, recall, both
