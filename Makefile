@@ -34,6 +34,8 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/streaming.py
 	$(BIN)/python benchmarks/matching.py
 	$(BIN)/python benchmarks/attacks.py
+	$(BIN)/python benchmarks/lexical.py
+	$(BIN)/python benchmarks/agreement_statistics.py
 
 clean:
 	rm -rf .venv

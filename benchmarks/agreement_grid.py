@@ -28,15 +28,16 @@ SETS = {
 TRANSPORT = {"minilm": ("2", "4", "6", "3+4+6"), "mpnet": ("5", "7", "12", "6+7+8")}
 
 
-def settings(model: str) -> list[Setting]:
+def settings(model: str, choices: tuple[str, ...] = ()) -> list[Setting]:
+    """Every layer and some sets of layers, or only the given choices."""
     layers = tuple(map(str, range(depth(evalign.BERTScore(model=model)) + 1)))
-    every = layers + SETS.get(model, ())
+    every = choices or layers + SETS.get(model, ())
     found = []
     for idf in ("no", "references"):
         for specials in ("keep", "drop"):
             shared = {"model": model, "idf": idf, "specials": specials, "threads": 1}
             found += [Setting(evalign.BERTScore(**shared), every), Setting(evalign.LiSAScore(**shared), every)]
-        few = TRANSPORT.get(model, layers[-1:])
+        few = choices or TRANSPORT.get(model, layers[-1:])
         found.append(Setting(evalign.MoverScore(model=model, idf=idf, threads=1), few))
     sbert = evalign.SBert(model=model, threads=1)
     return [*found, *(Setting(replace(sbert, pooling=pooling), layers) for pooling in ("mean", "cls"))]
@@ -47,10 +48,12 @@ def main() -> None:
     parser.add_argument("model", default="minilm", nargs="?")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--to", type=Path, default=Path("build/grid"))
+    parser.add_argument("--layers", nargs="*", default=[], help="only these choices of layers")
+    parser.add_argument("--documents", type=int, help="only the rows of the first so many documents")
     parser.add_argument("--sets", nargs="*", default=[*rated.RATED, rated.DARR])
     arguments = parser.parse_args()
     arguments.to.mkdir(parents=True, exist_ok=True)
-    chosen = settings(arguments.model)
+    chosen = settings(arguments.model, tuple(arguments.layers))
     for name in arguments.sets:
         target = arguments.to / f"{arguments.model}.{name}.npz"
         if target.exists():
@@ -59,7 +62,9 @@ def main() -> None:
         if name == rated.DARR:
             rows = [row for pair in rated.load_darr(arguments.data) for row in pair]
         else:
-            rows = rated.load(name, arguments.data).rows
+            said = rated.load(name, arguments.data)
+            wanted = set(list(dict.fromkeys(said.documents))[: arguments.documents])
+            rows = [row for row, document in zip(said.rows, said.documents, strict=True) if document in wanted]
         done = 0
 
         def advance(count: int, total: int = len(rows), name: str = name) -> None:
@@ -71,7 +76,7 @@ def main() -> None:
         arrays = {str(replace(s.metric, threads=0)): v.astype(np.float32) for s, v in zip(chosen, scores, strict=True)}
         choices = {f"choices of {replace(s.metric, threads=0)}": np.array(s.choices) for s in chosen}
         with whole_file(target, binary=True) as stream:
-            np.savez_compressed(stream, **arrays, **choices)
+            np.savez_compressed(stream, ids=np.array([row.id for row in rows]), **arrays, **choices)
         print(f"\n{name}: {len(rows)} rows in {time.monotonic() - began:.0f} s", file=sys.stderr)
 
 
