@@ -15,7 +15,6 @@ import numpy as np
 import rated
 
 from evalign.stats.bootstrap import Resampling
-from evalign.stats.estimate import Estimate
 from evalign.stats.levels import Rated, agreement, agreement_draws
 
 SAMPLES = Resampling(samples=500)
@@ -33,33 +32,49 @@ SHOWN = {"minilm": ("4", "6", "3+4+6"), "mpnet": ("7", "12", "6+7+8")}
 class DataSet:
     """One rated set: the agreement of a column of scores, and its draws on fixed resamples."""
 
-    def __init__(self, name: str, data: Path) -> None:
+    def __init__(self, name: str, data: Path, file: Path) -> None:
         self.name = name
-        self.rated = rated.load(name, data)
+        with np.load(file) as arrays:
+            self.arrays = dict(arrays)
+        said = rated.load(name, data)
+        ids = set(self.arrays.get("ids", [row.id for row in said.rows]))
+        kept = np.array([row.id in ids for row in said.rows])
+        self.documents, groups = said.documents[kept], said.groups[kept]
         if name == "summeval":
-            self.parts = [(slice(None), human, "spearman", "summary") for human in self.rated.human.values()]
+            self.parts = [(slice(None), human[kept], "spearman", "summary") for human in said.human.values()]
         else:
-            human = self.rated.human["human"]
-            rows = [np.flatnonzero(self.rated.groups == group) for group in sorted(set(self.rated.groups))]
+            human = said.human["human"][kept]
+            rows = [np.flatnonzero(groups == group) for group in sorted(set(groups))]
             self.parts = [(part, human[part], "pearson", "segment") for part in rows]
+
+    @property
+    def title(self) -> str:
+        return f"{NAMES[self.name]} ({len(self.documents)})"
+
+    def scores(self, setting: str, layers: str) -> np.ndarray | None:
+        """One score per row, if this setting was scored."""
+        choices = self.arrays[f"choices of {setting}"].tolist()
+        return self.arrays[setting][choices.index(layers), :, -1] if layers in choices else None
 
     def draws(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         values, drawn = [], []
         for number, (part, human, statistic, level) in enumerate(self.parts):
-            one = Rated(scores[part].astype(np.float64), human, self.rated.documents[part])
+            one = Rated(scores[part].astype(np.float64), human, self.documents[part])
             values.append(agreement(one, statistic, level).value)
             stream = SAMPLES if level == "summary" else SAMPLES.independent(number)
             drawn.append(agreement_draws(one, statistic, level, stream))
         return float(np.mean(values)), np.mean(drawn, axis=0)
 
 
-def estimate(value: float, draws: np.ndarray) -> Estimate:
-    low, high = np.nanquantile(draws, [0.025, 0.975])
-    return Estimate(value, len(draws), float(low), float(high))
+def shown(drawn: tuple[float, np.ndarray] | None) -> str:
+    if drawn is None:
+        return "-"
+    low, high = np.nanquantile(drawn[1], [0.025, 0.975])
+    return f"{drawn[0]:.3f} [{low:.3f}, {high:.3f}]"
 
 
-def shown(found: Estimate) -> str:
-    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+def minus(one: tuple[float, np.ndarray] | None, other: tuple[float, np.ndarray] | None) -> str:
+    return "-" if one is None or other is None else shown((one[0] - other[0], one[1] - other[1]))
 
 
 def spec(kind: str, model: str, idf: str, specials: str) -> str:
@@ -70,51 +85,42 @@ def spec(kind: str, model: str, idf: str, specials: str) -> str:
 
 
 def tables(model: str, grid: Path, data: Path) -> str:
-    sets = [DataSet(name, data) for name in NAMES if (grid / f"{model}.{name}.npz").exists()]
-    arrays = {one.name: np.load(grid / f"{model}.{one.name}.npz") for one in sets}
-    heads = [NAMES[one.name] for one in sets]
-    lines = [f"### {model}", "", "| matching | layers | IDF | specials | " + " | ".join(heads) + " |"]
-    lines.append("|---" * (4 + len(sets)) + "|")
-    gains = []
+    files = {name: grid / f"{model}.{name}.npz" for name in NAMES}
+    sets = [DataSet(name, data, file) for name, file in files.items() if file.exists()]
+    heads = " | ".join(one.title for one in sets)
+
+    def row(kind: str, idf: str, specials: str, layers: str) -> list[tuple[float, np.ndarray] | None]:
+        found = [(one, one.scores(spec(kind, model, idf, specials), layers)) for one in sets]
+        return [None if scores is None else one.draws(scores) for one, scores in found]
+
+    settings, gains = [], []
     for layers in SHOWN[model]:
         for idf in ("no", "references"):
             for specials in ("keep", "drop"):
-                pair = {}
-                for matching, kind in (("greedy", "bertscore"), ("exact", "lisascore")):
-                    pair[matching] = [
-                        one.draws(_scores(arrays, one, spec(kind, model, idf, specials), layers)) for one in sets
-                    ]
-                    cells = [shown(estimate(*found)) for found in pair[matching]]
-                    lines.append(f"| {matching} | {layers} | {idf} | {specials} | " + " | ".join(cells) + " |")
+                greedy, exact = (row(kind, idf, specials, layers) for kind in ("bertscore", "lisascore"))
+                settings += [["greedy", layers, idf, specials, *map(shown, greedy)]]
+                settings += [["exact", layers, idf, specials, *map(shown, exact)]]
                 if (idf, specials) == ("no", "keep"):
-                    apart = zip(pair["exact"], pair["greedy"], strict=True)
-                    gains.append((layers, [shown(estimate(a[0] - b[0], a[1] - b[1])) for a, b in apart]))
-            cells = [
-                shown(estimate(*one.draws(_scores(arrays, one, spec("moverscore", model, idf, "keep"), layers))))
-                for one in sets
-            ]
-            lines.append(f"| transport | {layers} | {idf} | no mass | " + " | ".join(cells) + " |")
-    lines += ["", f"Exact assignment minus greedy matching, {model}, same resamples:", ""]
-    lines += ["| layers | " + " | ".join(heads) + " |", "|---" * (1 + len(sets)) + "|"]
-    lines += [f"| {layers} | " + " | ".join(cells) + " |" for layers, cells in gains]
-    lines += ["", f"Every layer of {model}, greedy / exact, without IDF:", ""]
-    choices = arrays[sets[0].name][f"choices of {spec('bertscore', model, 'no', 'keep')}"].tolist()
-    lines += ["| layers | " + " | ".join(heads) + " |", "|---" * (1 + len(sets)) + "|"]
-    for layers in choices:
-        cells = []
-        for one in sets:
-            pair = [
-                one.draws(_scores(arrays, one, spec(kind, model, "no", "keep"), layers))[0]
-                for kind in ("bertscore", "lisascore")
-            ]
-            cells.append(" / ".join(f"{value:.3f}" for value in pair))
-        lines.append(f"| {layers} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+                    gains.append([layers, *map(minus, exact, greedy)])
+            settings.append(["transport", layers, idf, "no mass", *map(shown, row("moverscore", idf, "keep", layers))])
+    single = []
+    for layers in sets[0].arrays[f"choices of {spec('bertscore', model, 'no', 'keep')}"].tolist():
+        pair = zip(*(row(kind, "no", "keep", layers) for kind in ("bertscore", "lisascore")), strict=True)
+        single.append([layers, *("-" if None in both else f"{both[0][0]:.3f} / {both[1][0]:.3f}" for both in pair)])
+    return "\n\n".join(
+        [
+            f"## {model}",
+            markdown(f"| matching | layers | IDF | specials | {heads} |", settings),
+            f"Exact assignment minus greedy matching, {model}, same resamples:",
+            markdown(f"| layers | {heads} |", gains),
+            f"Layers of {model}, greedy / exact, without IDF:",
+            markdown(f"| layers | {heads} |", single),
+        ]
+    )
 
 
-def _scores(arrays: dict, one: DataSet, name: str, layers: str) -> np.ndarray:
-    found = arrays[one.name]
-    return found[name][found[f"choices of {name}"].tolist().index(layers), :, -1]
+def markdown(head: str, rows: list[list[str]]) -> str:
+    return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *(f"| {' | '.join(cells)} |" for cells in rows)])
 
 
 def main() -> None:

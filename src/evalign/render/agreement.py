@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from evalign.jobs.agreement import Agreement, Judgement
+from evalign.jobs.agreement import Agreement, Judgement, Plan
 from evalign.render.tables import latex_text, tsv_cell
 from evalign.stats.estimate import Estimate
 from evalign.version import __version__
@@ -26,7 +26,7 @@ def agreement_table(agreement: Agreement) -> RenderableType:
         table.add_column("metric", overflow="fold")
         for statistic in agreement.plan.statistics:
             table.add_column(statistic, justify="right", no_wrap=True)
-        table.add_column("n", justify="right", no_wrap=True)
+        table.add_column(counted(agreement.plan), justify="right", no_wrap=True)
         for one in judged:
             cells = [interval(one.estimates[statistic]) for statistic in agreement.plan.statistics]
             rank = "" if one.rank is None else str(one.rank)
@@ -111,6 +111,13 @@ def interval(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return _value(estimate)
     return f"{_value(estimate)} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def counted(plan: Plan) -> str:
+    """What an estimate's `n` counts."""
+    if plan.by is not None:
+        return "groups"
+    return {"segment": "rows", "system": "systems", "summary": "documents"}[plan.level]
 
 
 def notes(agreement: Agreement) -> list[str]:

@@ -12,7 +12,7 @@ from evalign.jobs.agreement import Agreement, Judgement
 from evalign.jobs.rated import PLAIN
 from evalign.metrics.base import Metric
 from evalign.render import alignment_html
-from evalign.render.agreement import interval, notes
+from evalign.render.agreement import counted, interval, notes
 from evalign.render.agreement_plots import Picture, pictures
 from evalign.render.disagreement_html import disagreements_html
 from evalign.render.html import table, text
@@ -157,7 +157,7 @@ def _tables(agreement: Agreement) -> str:
             for one in judged
         ]
         caption = f"{'people' if aspect == PLAIN else aspect}: {plan.level} level{mean}"
-        parts.append(table(caption, ["rank", "metric", *plan.statistics, "n"], lines, head=1))
+        parts.append(table(caption, ["rank", "metric", *plan.statistics, counted(plan)], lines, head=1))
         parts += _groups(agreement, judged, aspect)
     return "".join(parts)
 
