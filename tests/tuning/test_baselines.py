@@ -126,7 +126,7 @@ def test_every_shipped_baseline_says_where_it_comes_from():
         assert match in ("greedy", "exact")
         assert specials in ("keep", "drop")
         assert len(baseline.by_layer) == (11 if "MiniLM" in model else 17)
-        assert baseline.provenance["pairs"] == 10_000
+        assert baseline.provenance["pairs"] >= 2000
         assert baseline.provenance["about"]
         assert set(baseline.quantiles) == set(baseline.by_layer)
 
