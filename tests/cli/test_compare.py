@@ -281,3 +281,15 @@ def test_the_documented_output_is_what_is_printed(run):
     command, _, expected = shown.partition("\n")
     result = run(*command.split()[2:], cwd=ROOT)
     assert [line.rstrip() for line in result.stdout.splitlines()] == expected.splitlines()
+
+
+def test_names_that_look_like_markup_are_shown_as_they_are(run, tmp_path):
+    lines = [
+        {"id": str(place), "system": system, "candidate": f"a {system} {place}", "references": [f"a cat {place}"]}
+        for place in range(4)
+        for system in ("[/x]", "[bold]b")
+    ]
+    (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    done = run("compare", "data.jsonl", "-m", "rouge1", "--examples", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("[bold]b") >= 2

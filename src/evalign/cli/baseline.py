@@ -9,7 +9,7 @@ import click
 from evalign.cli.options import parse_metric, stdout_console, threads_option
 from evalign.errors import SpecError
 from evalign.jobs.files import read_lines
-from evalign.metrics.baseline import Baseline
+from evalign.metrics.baseline import Baseline, check_table_path
 from evalign.metrics.prf import PRFMetric
 from evalign.render.progress import progress
 from evalign.render.tables import baseline_table
@@ -51,6 +51,7 @@ def fit(
     metric = parse_metric(spec, threads)
     if not isinstance(metric, PRFMetric):
         raise SpecError(f"{metric.name} has no baseline; bertscore and lisascore have")
+    check_table_path(output)
     with progress("scoring unrelated pairs", pairs) as advance:
         fitted = fit_baseline(metric, (line for path in files for line in read_lines(path)), pairs, seed, more, advance)
     fitted = replace(fitted, provenance={**fitted.provenance, "about": about})

@@ -81,8 +81,8 @@ def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | No
         candidate_field, reference_field, id=id_field, system=system_field, human=human_field, extra=extra
     )
     if pairs is not None:
-        if files:
-            raise SpecError("--scores goes with ratings, not with --pairs")
+        if files or statistics or document or level != "segment":
+            raise SpecError("--scores, --statistic, --level and --document go with ratings, not with --pairs")
         better, worse = (TableFile(data, replace(columns, candidate=side), input_format) for side in pairs)
         with progress("scoring", 2 * (better.count() or 0) * len(metrics)) as advance:
             tables = rate_pairs(better, worse, metrics, advance)

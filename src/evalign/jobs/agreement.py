@@ -51,6 +51,10 @@ class Plan:
         ):
             if value not in known:
                 raise SpecError(f"{what}={value}: {nearest(value, known)}")
+        if ACCURACY in self.statistics and (self.by is not None or self.level != "segment"):
+            raise SpecError(
+                f"{ACCURACY} compares the rows of one item and averages over items: leave out --by and --level"
+            )
         if self.level == "summary" and self.document is None:
             raise SpecError("level=summary needs to know the document of each row: --document FIELD")
         if self.test == "williams" and (self.statistics[0], self.level, self.by) != ("pearson", "segment", None):
@@ -101,7 +105,7 @@ def judge(table: RatedTable, plan: Plan) -> Agreement:
                 [table.scores[name] for name in ranked], human, _test(table, plan, human), plan.correction
             )
             values = [float(found[name][0][first].value or 0.0) for name in ranked]
-            ranks = dict(zip(ranked, clusters(values, better, plan.alpha), strict=True))
+            ranks = dict(zip(ranked, clusters(values, better, plan.alpha, "visited"), strict=True))
             p_values[aspect] = ranked, better
         ordered = sorted(found, key=lambda name: _descending(found[name][0][first]))
         judgements += [Judgement(aspect, name, *found[name], ranks.get(name)) for name in ordered]
@@ -182,9 +186,14 @@ def _test(
     plain = plan.level == "segment" or (plan.level == "summary" and plan.by is None)
     statistic: Any = plan.statistics[0] if plain else _mean_over_groups(table, plan, human)
     by = table.labels(groups) if plain and groups is not None else None
-    return lambda first, second, people: permutation_test(
-        first, second, people, statistic, plan.resampling, swap_together=documents, by=by
-    )
+
+    def test(first: npt.ArrayLike, second: npt.ArrayLike, people: npt.ArrayLike) -> Comparison:
+        try:
+            return permutation_test(first, second, people, statistic, plan.resampling, documents, by)
+        except UndefinedStatisticError:  # no group in which both have a value: nothing tells them apart
+            return Comparison(0.0, 1.0, 1.0, 1.0, len(table.rows))
+
+    return test
 
 
 def _mean_over_groups(table: RatedTable, plan: Plan, human: Floats) -> Callable[[Floats], Floats]:

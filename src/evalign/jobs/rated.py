@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from evalign.errors import FileFormatError, InputError, nearest
+from evalign.errors import FileFormatError, InputError, SpecError
 from evalign.jobs.rows import InMemory, RowSource
 from evalign.jobs.scoring import Result, score_source
 from evalign.metrics.base import Metric
@@ -58,6 +58,8 @@ def rate(
         rated = [rows[place] for place in np.flatnonzero(usable)]
         values[usable], signatures[str(metric)] = _scores(metric, rated, advance)
     for name, given in (others or {}).items():
+        if name in columns:
+            raise SpecError(f"two columns are called {name}: give the scores from a file another name")
         columns[name] = np.array([given.get(place, np.nan) for place in range(len(rows))])
         signatures[name] = "scores from a file"
     for name, values in columns.items():
@@ -126,7 +128,7 @@ def _ratings(rows: list[Row], problems: Counter[str]) -> tuple[Any, dict[str, Fl
     if not usable.all():
         problems["no human score"] = int((~usable).sum())
     if not usable.any():
-        raise InputError("no row has a human score: the field 'human' must hold a number or an object of numbers")
+        raise InputError("no row has a human score: its field must hold a number or an object of numbers")
     return usable, human
 
 
@@ -136,7 +138,7 @@ def _rating(row: Row, aspect: str) -> float:
         return float("nan")
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise FileFormatError(
             f"row {row.id}: the human score {aspect} is {str(value)[:40]!r}, expected a number"
         ) from None
@@ -144,6 +146,6 @@ def _rating(row: Row, aspect: str) -> float:
 
 
 def _label(row: Row, name: str) -> str:
-    if name not in row.extra:
-        raise InputError(f"row {row.id} has no field {name!r}; {nearest(name, row.extra)}")
+    if row.extra.get(name) is None:
+        raise InputError(f"row {row.id} has no {name!r}, which rows are grouped by")
     return str(row.extra[name])

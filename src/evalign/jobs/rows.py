@@ -214,7 +214,7 @@ def _row(record: Mapping[str, Any], columns: Columns, place: str, number: int) -
         candidate=_text(_field(record, columns.candidate, place), columns.candidate, place),
         references=tuple(_references(record, columns, place)),
         source=None if source is None else _text(source, columns.source, place),
-        system=str(record.get(columns.system) or ""),
+        system="" if record.get(columns.system) is None else str(record[columns.system]),
         human=record.get(columns.human),
         extra={name: _field(record, name, place) for name in columns.extra},
     )

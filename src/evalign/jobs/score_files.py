@@ -22,16 +22,18 @@ NOTHING = ("", "none", "nan", "null")
 
 def read_scores(path: str, rows: Sequence[Row]) -> dict[int, float]:
     """Place of a row -> its score; rows without one are missing."""
-    lines = [(number, line) for number, line in enumerate(read_lines(path), 1) if line.strip()]
+    everything = list(enumerate(read_lines(path), 1))
+    lines = [(number, line) for number, line in everything if line.strip()]
     if not lines:
         raise FileFormatError(f"{shown(path)}: empty, expected one score per row")
     if lines[0][1].lstrip().startswith("{"):
         return _by_name(path, _json_lines(path, lines), rows)
+    if not any("\t" in line for _, line in lines):  # here an empty line is a row without a score
+        return _in_order(
+            path, [one for one in everything if one[0] <= lines[-1][0] or len(everything) == len(rows)], len(rows)
+        )
     split = [(number, line.split("\t")) for number, line in lines]
-    widths = {len(parts) for _, parts in split}
-    if widths == {1}:
-        return _in_order(path, [(number, parts[0]) for number, parts in split], len(rows))
-    if widths != {2}:
+    if {len(parts) for _, parts in split} != {2}:
         raise FileFormatError(f"{shown(path)}: expected one value, or id<TAB>value, on every line")
     return _by_name(path, [(number, parts[0], parts[1]) for number, parts in split], rows)
 
@@ -58,6 +60,10 @@ def _by_name(path: str, lines: Iterable[tuple[int, str, Any]], rows: Sequence[Ro
     found = {by_id[name]: _number(path, number, value) for number, name, value in named if name in by_id}
     if not found:
         found = _by_system(path, named, rows, unique)
+    elif unknown := [name for _, name, _ in named[1:] if name not in by_id]:
+        raise FileFormatError(
+            f"{shown(path)}: {len(unknown)} lines name rows that the data does not have, the first {unknown[0]!r}"
+        )
     elif len(found) < sum(name in by_id for _, name, _ in named):
         twice = next(name for name, count in Counter(name for _, name, _ in named).items() if count > 1)
         raise FileFormatError(f"{shown(path)}: {twice!r} has two scores")
@@ -86,7 +92,10 @@ def _json_lines(path: str, lines: list[tuple[int, str]]) -> Iterable[tuple[int, 
     for number, line in lines:
         try:
             record = json.loads(line)
-            value = record["score"] if "score" in record else list(record["scores"].values())[-1]
+            scores = list(record.get("scores", {}).values())  # none where the row failed
+            value = record["score"] if "score" in record else scores[-1] if "scores" in record and scores else None
+            if "score" not in record and "scores" not in record:
+                raise KeyError("score")
             yield number, str(record["id"]), value
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError, IndexError) as error:
             raise FileFormatError(f"{shown(path)}:{number}: expected JSON with id and score ({error})") from error
@@ -104,6 +113,6 @@ def _number(path: str, number: int, value: Any) -> float | None:
 def _number_or_none(value: Any) -> float | None:
     try:
         found = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return found if math.isfinite(found) else None

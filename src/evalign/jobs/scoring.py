@@ -90,8 +90,9 @@ def score_source(
         for metric, spec, scorer in scorers:
             if number == 1:
                 scorer.settle()
-            metric.check_needs(block)
-            for row, segment in zip(block, _scored(scorer, block), strict=True):
+            if number == 0 and all(map(metric.lacks, block)):
+                metric.check_needs(block)  # nobody has it: a wrong file, not a bad row
+            for row, segment in zip(block, _scored(metric, scorer, block), strict=True):
                 key = row.system, spec
                 if key not in results:
                     results[key] = Result(row.system, spec, str(scorer.signature), metric.fields, metric.corpus())
@@ -116,13 +117,20 @@ def _scorer(metric: Metric, source: RowSource) -> Scorer:
     return metric.scorer(source)
 
 
-def _scored(scorer: Scorer, block: list[Row]) -> Iterator[Segment]:
+def _scored(metric: Metric, scorer: Scorer, block: list[Row]) -> Iterator[Segment]:
     """A row that cannot be scored fails alone; its neighbours are scored."""
+    complete = [row for row in block if metric.lacks(row) is None]
     try:
-        yield from scorer.score(block)
+        scored = iter(scorer.score(complete))
     except InputError:
-        for row in block:
-            try:
-                yield from scorer.score([row])
-            except InputError as error:
-                yield Segment(row.id, {}, error=str(error))
+        scored = (_alone(scorer, row) for row in complete)
+    for row in block:
+        lacking = metric.lacks(row)
+        yield next(scored) if lacking is None else Segment(row.id, {}, error=lacking)
+
+
+def _alone(scorer: Scorer, row: Row) -> Segment:
+    try:
+        return scorer.score([row])[0]
+    except InputError as error:
+        return Segment(row.id, {}, error=str(error))

@@ -115,10 +115,16 @@ class Metric(ABC):
     def check_needs(self, rows: Iterable[Row]) -> None:
         """Raises for the first row without what the metric compares with."""
         for row in rows:
-            if "references" in self.needs and not row.references:
-                raise LengthMismatchError(f"row {row.id}: {self.name} needs references, and this row has none")
-            if "sources" in self.needs and row.source is None:
-                raise LengthMismatchError(f"row {row.id}: {self.name} needs a source, and this row has none")
+            if lacking := self.lacks(row):
+                raise LengthMismatchError(lacking)
+
+    def lacks(self, row: Row) -> str | None:
+        """What is missing in a row, in a sentence."""
+        if "references" in self.needs and not row.references:
+            return f"row {row.id}: {self.name} needs references, and this row has none"
+        if "sources" in self.needs and row.source is None:
+            return f"row {row.id}: {self.name} needs a source, and this row has none"
+        return None
 
     def __str__(self) -> str:
         changed = {

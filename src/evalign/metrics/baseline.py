@@ -73,9 +73,8 @@ class Baseline:
 
     def save(self, path: str | Path) -> None:
         """Writes both files, each whole or not at all."""
+        check_table_path(path)
         table = Path(path)
-        if table.suffix == ".json":
-            raise TableError(f"{path}: the table needs another suffix than .json, such as .tsv; notes go beside it")
         with whole_file(table) as stream:
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerow(COLUMNS)
@@ -101,6 +100,14 @@ class Baseline:
         points = [np.array(one) for one in self.quantiles[layer]]
         shares = [np.linspace(0, 1, len(one)) for one in points]
         return np.stack([np.interp(scores[..., i], points[i], shares[i]) for i in range(len(points))], axis=-1)
+
+
+def check_table_path(path: str | Path) -> None:
+    """Raises now, rather than after the fitting, if a table cannot be written there."""
+    if Path(path).suffix == ".json":
+        raise TableError(f"{path}: the table needs another suffix than .json, such as .tsv; notes go beside it")
+    if not Path(path).resolve().parent.is_dir():
+        raise TableError(f"{path}: cannot be written, there is no such folder")
 
 
 @cache

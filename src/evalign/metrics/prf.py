@@ -109,6 +109,7 @@ class PRFScorer(TokenScorer):
         if metric.rescale == "true":
             baseline = _shipped(memory.encoder.name, match, metric.specials)
         if baseline is not None:
+            _check_fits(baseline, {"model": memory.encoder.name, "match": match, "specials": metric.specials})
             for choice in self._choices:
                 baseline.scaled(np.zeros(3), choice, metric.scale)  # a layer it does not know is said before any work
         self._baseline = baseline
@@ -203,6 +204,15 @@ class PRFScorer(TokenScorer):
             values = [self.values(matrix, candidate, reference) for matrix in matrices]
             per_reference.append(np.stack([self.fields(one, candidate, reference) for one in values]))
         return np.stack([self.combine(scores) for scores in np.stack(per_reference, axis=1)])
+
+
+def _check_fits(baseline: Baseline, used: dict[str, str]) -> None:
+    """A baseline that says how it was fitted is for that model and matching only."""
+    for key, value in used.items():
+        if baseline.provenance.get(key, value) != value:
+            raise TableError(
+                f"this baseline was fitted with {key} {baseline.provenance[key]}, not {value}: evalign baseline fit"
+            )
 
 
 def _shipped(model: str, match: str, specials: str) -> Baseline:

@@ -176,8 +176,8 @@ def _example(example: Example, names: list[str]) -> RenderableType:
     lines.add_column(no_wrap=True, style="dim", max_width=24, overflow="ellipsis")
     lines.add_column(justify="right", no_wrap=True)
     lines.add_column(overflow="fold")
-    lines.add_row(visible(names[0]), f"{example.baseline_score:.4f}", Text(shortened(first, second)))
-    lines.add_row(visible(names[1]), f"{example.score:.4f}", Text(shortened(second, first)))
+    lines.add_row(Text(visible(names[0])), f"{example.baseline_score:.4f}", Text(shortened(first, second)))
+    lines.add_row(Text(visible(names[1])), f"{example.score:.4f}", Text(shortened(second, first)))
     for reference in example.references[:1]:
         lines.add_row("reference", "", Text(shortened(reference)))
     if len(example.references) > 1:

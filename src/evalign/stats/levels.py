@@ -61,7 +61,7 @@ def agreement_by(
 ) -> Grouped:
     """The agreement within each group of rows, such as language pairs, and the mean over the groups that have one.
 
-    Groups are resampled independently; the interval of the mean is that of the mean of their draws.
+    Groups are resampled independently; the interval is that of the mean over the groups defined on each resample.
     """
     scores, human = paired(rated.scores, rated.human)
     group_of_row, names = codes(by, "groups", len(scores))
@@ -80,7 +80,9 @@ def agreement_by(
             estimates[name] = with_interval(prepared.estimate, draws[-1], resampling.confidence)
     mean = _mean_of_groups(estimates)
     if resampling is not None and mean.value is not None:
-        mean = with_interval(mean, np.mean(draws, axis=0), resampling.confidence)
+        defined = np.isfinite(draws)
+        means = ratio(np.where(defined, draws, 0).sum(axis=0), defined.sum(axis=0))
+        mean = with_interval(mean, means, resampling.confidence)
     return Grouped(estimates, mean)
 
 

@@ -76,6 +76,9 @@ def choose(
     estimates = {
         choice: _agreement(rated, values, everything, statistic, resampling) for choice, values in scores.items()
     }
+    if all(estimate.value is None for estimate in estimates.values()):
+        why = next((flag for estimate in estimates.values() for flag in estimate.flags), "too few rows")
+        raise UndefinedStatisticError(f"no choice of layers has a {statistic} with people: {why}")
     best_first = sorted(estimates, key=lambda choice: -_or_worst(estimates[choice]))
     fold_of_row = _folds(rated.documents, folds, resampling.seed)
     pieced, chosen = np.empty(len(rated.rows)), []

@@ -22,6 +22,7 @@ PATH_CELLS = 2 * 10**9  # a quarter of a gigabyte of bits
 PATH_PAIRS = 10**6  # of sentences
 WEIGHTED_CELLS = 4 * 10**8  # about ten seconds
 WEIGHTED_PATH_CELLS = 2 * 10**8
+WEIGHTED_PAIRS = 40_000  # of sentences; about ten seconds
 
 
 def lcs_length(one: str, other: str) -> int:
@@ -196,6 +197,11 @@ def _restarting_maximum(cells: Floats, starts: Ints) -> Floats:
     both = np.empty(len(cells), dtype=np.complex128)
     both.real, both.imag = np.cumsum(storey), cells
     return np.asarray(np.maximum.accumulate(both).imag)
+
+
+def check_weighted_pairs(pairs: int) -> None:
+    """Raises if so many pairs of sentences would take too long."""
+    _check(pairs, WEIGHTED_PAIRS, "pairs of sentences")
 
 
 def _check(size: int, largest: int, what: str) -> None:

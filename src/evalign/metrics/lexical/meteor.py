@@ -101,13 +101,21 @@ class Meteor(Metric):
     def from_signature(cls, signature: Signature) -> Self:
         """The metric whose numbers carry this signature."""
         said = dict(signature.settings)
+        if missing := [
+            key for key in ("lang", "task", "norm", "beam", "modules", "data", *NUMBERS, "weights") if key not in said
+        ]:
+            raise SpecError(f"signature {signature}: {missing[0]!r} is missing, which {cls.name} prints")
         plain = cls(language=said["lang"], task=said["task"], normalize=said["norm"], beam=int(said["beam"]))
         modules = tuple(said["modules"].split("+"))
         if modules != plain.chosen_modules(find_meteor_files()):
             plain = replace(plain, modules="+".join(modules))
         own = plain._printed(modules)
         changed: dict[str, Any] = {name: said[name] for name in (*NUMBERS, "weights") if said[name] != own[name]}
-        return replace(plain, **changed)
+        metric = replace(plain, **changed)
+        own_data = metric.signature(find_meteor_files()).settings["data"]
+        if said["data"] != own_data:
+            raise SpecError(f"the signature pins METEOR's data {said['data']}, but what is found here is {own_data}")
+        return metric
 
     def signature(self, files: MeteorFiles | None) -> Signature:
         """Everything that decides the numbers, the data's digests included."""

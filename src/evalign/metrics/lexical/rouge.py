@@ -249,6 +249,7 @@ class RougeW(Rouge):
 
     def runs(self, candidate: Reading, reference: Reading) -> tuple[list[set[int]], list[list[int]]]:
         """Per reference sentence the places on a path, and those of them that count."""
+        lcs.check_weighted_pairs(len(reference.sentences) * len(candidate.sentences))
         found = []
         for sentence in reference.sentences:
             paths = (lcs.weighted_path(sentence, other, self.weight) for other in candidate.sentences)

@@ -111,6 +111,8 @@ class RougeOptions(Metric):
         options = {key: value for key, value in said.items() if key in known and (key, value) != ("tokens", "rouge155")}
         metric = cls.from_options(options)
         own = metric.signature().settings
+        if unlike := sorted((set(said) ^ set(own)) - {"lexicon", "snowball"}):
+            raise SpecError(f"signature {signature}: {unlike[0]!r} is missing, or is nothing that {cls.name} prints")
         for pinned in ("lexicon", "snowball"):
             if said.get(pinned) != own.get(pinned):
                 raise SpecError(f"the signature pins {pinned} {said.get(pinned)}, but here is {own.get(pinned)}")
