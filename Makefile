@@ -11,7 +11,7 @@ run: .venv/.run
 	$(BIN)/evalign align "The bank raised interest rates again." "Once more, the central bank increased rates."
 
 test: .venv/.dev
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n auto
 
 test-slow: .venv/.dev
 	$(BIN)/python -m pytest -m slow

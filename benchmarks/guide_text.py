@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attacks import ATTACKS
-
 from evalign.stats.estimate import Estimate
 from evalign.text.stopwords import ENGLISH
 
@@ -50,7 +49,7 @@ def page(
         agreement_table(sets, agreements),
         "## Cost",
         "Processor time per pair in a process of its own, one thread, model and tables loaded; peak memory of that "
-        "process; k of time ~ n^k between texts of 200 and 800 words.",
+        "process; k of time ~ n^k between texts of 200 and 800 words (`ter`: 100 and 400).",
         cost_table(costs),
         "## Behaviour",
         "How far the mean score of 100 translations moves when the candidate is changed, in standard deviations of the "

@@ -26,6 +26,7 @@ from evalign.metrics.tokens import MULTIREF, count_idf
 from evalign.testing import LAWS, LawBroken, check_metric
 from evalign.testing.sample import SENTENCES
 from evalign.types import Row, Segment
+from tiny_torch_models import build
 
 # {table}: IDF counted over sentences, {zeros}: over one text, so that its words weigh nothing, {base}: a baseline.
 LIGHT: dict[str, tuple[str, ...]] = {
@@ -67,6 +68,7 @@ LIGHT: dict[str, tuple[str, ...]] = {
         "sbert(model=fake, idf={table}, specials=drop)",
     ),
     "endtoken": ("endtoken(model=fake)", "endtoken(model=fake, token=cls)"),
+    "bartscore": ("bartscore(model={bart})",),  # a tiny random one; more forms in tests/metrics/test_bartscore.py
     "bleu": (
         "bleu",
         "bleu(tokenize=intl, lowercase=true, smooth_method=floor, smooth_value=0.25, max_ngram_order=3)",
@@ -112,6 +114,8 @@ SKIPPED = {
     # The fake encoder's first and last tokens know only their neighbours.
     "sbert(model=fake, pooling=cls)": ("whole-text",),
     "endtoken(model=fake, token=cls)": ("whole-text",),
+    # What a random model finds likely is not the text itself.
+    "bartscore(model={bart})": ("identity",),
     # The tail has eight words, and so no run of nine.
     "rouge9": ("whole-text",),
 }
@@ -134,12 +138,14 @@ TABLE_TEXTS = [*SENTENCES[:12], *SENTENCES[:3]]
 
 @pytest.fixture(scope="session")
 def make_metric(tmp_path_factory: pytest.TempPathFactory):
-    """A spec with {table}, {zeros} and {base} filled in."""
+    """A spec with {table}, {zeros}, {base} and {bart} filled in."""
     folder = tmp_path_factory.mktemp("tables")
     base = folder / "base.csv"
     base.write_text("LAYER,P,R,F\n2,0.3,0.25,0.28\n", encoding="utf-8")
 
     def make(spec: str) -> Metric:
+        if "{bart}" in spec:
+            return evalign.metric(spec.format(bart=f'"{build("bart", folder / "bart", generates=True)}"'))
         model = "fake" if "model=fake" in spec else "minilm"
         names = {"table": folder / f"{model}.json", "zeros": folder / f"{model}-one.json", "base": base}
         if "{" in spec:

@@ -26,7 +26,13 @@ LEVELS = [
     ("server", "cli", "__main__"),
 ]
 LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
-TORCH_FILES = ("encoders/torch_hf.py", "matching/soft.py", "losses.py")
+TORCH_FILES = (
+    "encoders/torch_hf.py",
+    "encoders/seq2seq_torch.py",
+    "encoders/torch_head.py",
+    "matching/soft.py",
+    "losses.py",
+)
 HEAVY = ("onnxruntime", "onnx", "scipy", "ot", "torch", "transformers", "tokenizers", "pandas", "sacrebleu", "rich")
 
 

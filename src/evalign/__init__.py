@@ -17,6 +17,7 @@ from evalign.version import __version__
 
 if TYPE_CHECKING:
     from evalign.errors import EvalignError
+    from evalign.metrics.bartscore import BARTScore
     from evalign.metrics.base import Metric
     from evalign.metrics.bertscore import BERTScore
     from evalign.metrics.compat import score
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Alignment": "types",
+    "BARTScore": "metrics.bartscore",
     "BERTScore": "metrics.bertscore",
     "BLEU": "metrics.lexical.bleu",
     "ChrF": "metrics.lexical.chrf",
@@ -96,6 +98,7 @@ _HOMES = {
 
 __all__ = [
     "Alignment",
+    "BARTScore",
     "BERTScore",
     "BLEU",
     "ChrF",

@@ -98,7 +98,7 @@ def test_the_signature_of_minilm(minilm):
         (("fake@00000000", "fake@11111111"), "pins fake@11111111, but what is found here is fake@00000000"),
         (("idf:no", "idf:table@12345678"), "IDF or baseline file is needed"),
         (("base:no", "base:12345678"), "IDF or baseline file is needed"),
-        (("bertscore|", "bartscore|"), "unknown metric 'bartscore'; did you mean bertscore"),
+        (("bertscore|", "bertscrore|"), "unknown metric 'bertscrore'; did you mean bertscore"),
     ],
 )
 def test_a_signature_that_cannot_be_kept_is_refused(change, said):

@@ -21,6 +21,7 @@ EXPLAINERS = {
     "fkgl": "explain_simplification:explain_readability",
     "smog": "explain_simplification:explain_readability",
     "meteor": "explain_meteor:explain_meteor",
+    "bartscore": "explain_bartscore:explain_bartscore",
 } | {name: "explain_rouge:explain_rouge" for name in METRICS if name.startswith("rouge")}
 
 
@@ -46,20 +47,21 @@ def explain(candidate: str, reference: str | None, spec: str, source: str | None
     if metric.name in EXPLAINERS:
         module, _, name = EXPLAINERS[metric.name].partition(":")
         draw: Any = getattr(import_module(f"evalign.render.{module}"), name)
-        console.print(draw(metric, *texts))
+        console.print(draw(metric, **texts))
         return
     matching = matching_metric(spec, threads)
-    console.print(explain_matching(matching, aligned(matching, *texts), console.width))
+    console.print(explain_matching(matching, aligned(matching, **texts), console.width))
 
 
-def _texts(metric: Metric, candidate: str, reference: str | None, source: str | None) -> list[str]:
-    """The texts that the metric reads, in order; an error for one that is missing or not read."""
-    texts = [candidate]
-    for need, text, how in (("references", reference, "a second text"), ("sources", source, "--source")):
+def _texts(metric: Metric, candidate: str, reference: str | None, source: str | None) -> dict[str, str]:
+    """The texts that the metric reads; an error for one that is missing or not read."""
+    texts = {"candidate": candidate}
+    given = (("references", "reference", reference, "a second text"), ("sources", "source", source, "--source"))
+    for need, name, text, how in given:
         if need in metric.needs:
             if text is None:
                 raise SpecError(f"{metric.name} compares with {need}: give {how}")
-            texts.append(text)
+            texts[name] = text
         elif text is not None:
             raise SpecError(f"{metric.name} does not look at {need}; leave out {how}")
     return texts

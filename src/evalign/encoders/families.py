@@ -84,6 +84,15 @@ def pad_token(config: Mapping[str, Any], absent: int = 0) -> int:
     return absent if given is None else given
 
 
+def depth(config: Mapping[str, Any]) -> int | None:
+    """How many layers the text encoder has, under whichever name its family writes that in config.json."""
+    text = config.get("text_config")
+    if isinstance(text, Mapping):  # CLIP and others that read texts and pictures
+        return depth(text)
+    names = ("encoder_layers", "num_hidden_layers", "n_layers", "n_layer", "num_layers")
+    return next((config[name] for name in names if isinstance(config.get(name), int)), None)
+
+
 def activation(name: str) -> str:
     """Which function `hidden_act` means: `gelu` is erf, `gelu_new` is the tanh form."""
     if str(name) not in ACTIVATIONS:

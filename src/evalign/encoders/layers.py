@@ -19,7 +19,7 @@ def parse_layers(choice: int | str) -> tuple[int, ...]:
     layers = tuple(int(part) for part in text.split("+"))
     if len(set(layers)) != len(layers):
         raise LayerError(f"layer={text}: each layer may be named once")
-    return tuple(sorted(layers))  # their mean does not depend on the order, so neither should their name
+    return layers
 
 
 def check_layers(layers: tuple[int, ...] | None, depth: int) -> tuple[int, ...]:

@@ -22,7 +22,8 @@ from evalign.errors import ModelError, ModelNotFoundError, WeightsError, nearest
 from evalign.folders import cache_folder
 
 FILES = ["config.json", "tokenizer.json", "tokenizer_config.json", "*.safetensors", "*.safetensors.index.json",
-         "modules.json", "sentence_bert_config.json", "1_Pooling/config.json"]  # fmt: skip
+         "modules.json", "sentence_bert_config.json", "1_Pooling/config.json", "generation_config.json",
+         "*.spm", "spiece.model", "sentencepiece.bpe.model", "vocab.json"]  # fmt: skip
 REPO = re.compile(r"(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w.-]+))?")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from evalign.encoders.base import Encoder, Reading
-from evalign.encoders.families import FAMILIES
+from evalign.encoders.families import FAMILIES, depth
 from evalign.encoders.known import UNTUNED_DEPTH
 from evalign.encoders.layers import parse_layers
 from evalign.encoders.memory import EmbeddingMemory
@@ -74,7 +74,9 @@ def _load(located: Located, choice: EncoderChoice) -> Encoder:
     if _backend(choice, str(config.get("model_type"))) == "torch":
         from evalign.encoders.torch_hf import TorchEncoder
 
-        return TorchEncoder(located.directory, config, layers, choice.reading, choice.precision, choice.device)
+        return TorchEncoder(
+            located.directory, config, layers, choice.reading, choice.precision, choice.device, choice.threads
+        )
     from evalign.encoders.ort import OrtEncoder
 
     return OrtEncoder(located.directory, config, layers, choice.reading, choice.precision, choice.threads)
@@ -94,7 +96,7 @@ def _default_layer(located: Located, config: dict[str, object]) -> str:
     """The tuned layer, or three quarters of the depth, where most tuned layers lie; signatures show it."""
     if located.tuned_layer is not None:
         return located.tuned_layer
-    depth = config.get("num_hidden_layers", config.get("n_layers"))
-    if not isinstance(depth, int):
+    layers = depth(config)
+    if layers is None:
         raise SpecError(f"no tuned layer is known for {located.label}; give one, as in layer=9")
-    return str(round(UNTUNED_DEPTH * depth))
+    return str(round(UNTUNED_DEPTH * layers))

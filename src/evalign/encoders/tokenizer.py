@@ -79,7 +79,7 @@ class Tokenizer:
 
     def __call__(self, texts: Sequence[str]) -> list[Tokens]:
         """All tokens of every text, special ones included, nothing cut."""
-        cleaned = [_utf8(text.strip()) for text in texts]
+        cleaned = [utf8(text.strip()) for text in texts]
         encodings = self._backend.encode_batch(cleaned)
         return [self._tokens(text, encoding) for text, encoding in zip(texts, encodings, strict=True)]
 
@@ -88,11 +88,11 @@ class Tokenizer:
         offsets = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
         offsets[~special] += len(text) - len(text.lstrip())
         ids = np.array(encoding.ids, dtype=np.int64)
-        unknown = int((ids == self.unknown_id).sum()) if self.unknown_id is not None else 0
+        unknown = int(((ids == self.unknown_id) & ~special).sum()) if self.unknown_id is not None else 0
         return Tokens(text, tuple(encoding.tokens), ids, offsets, special, unknown)
 
 
-def _utf8(text: str) -> str:
+def utf8(text: str) -> str:
     """Lone surrogates cannot be encoded; U+FFFD takes their place, one for one, so offsets hold."""
     try:
         text.encode()
@@ -104,12 +104,13 @@ def _utf8(text: str) -> str:
 def _add_prefix_space(settings: dict[str, Any]) -> None:
     """Byte-level vocabularies spell a word at the start of a text differently; bert_score evens that out too.
 
-    The post-processor has to know, or it takes the added space off the first word's offset.
+    The post-processor has to know, or it takes the added space off the first word's offset. Behind another splitter
+    (CLIP's words, SmolLM's digits) it would be put before every piece, not before the text: left alone there.
     """
     splitter, finisher = settings.get("pre_tokenizer") or {}, settings.get("post_processor") or {}
     byte_level = [
         part
-        for part in [splitter, *splitter.get("pretokenizers", [])]
+        for part in [splitter, *splitter.get("pretokenizers", [])[:1]]
         if part.get("type") == "ByteLevel" and part.get("use_regex", True)
     ]
     finishers = [part for part in [finisher, *finisher.get("processors", [])] if "add_prefix_space" in part]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -100,6 +100,11 @@ class Baseline:
         points = [np.array(one) for one in self.quantiles[layer]]
         shares = [np.linspace(0, 1, len(one)) for one in points]
         return np.stack([np.interp(scores[..., i], points[i], shares[i]) for i in range(len(points))], axis=-1)
+
+
+def layer_name(layers: Iterable[int]) -> str:
+    """How a table calls a choice of layers; their mean does not depend on the order, so neither does the name."""
+    return "+".join(map(str, sorted(layers)))
 
 
 def check_table_path(path: str | Path) -> None:

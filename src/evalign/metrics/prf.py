@@ -18,7 +18,7 @@ from evalign.errors import TableError, TextTooLongError
 from evalign.matching.aggregate import f1, weighted_mean
 from evalign.matching.similarity import similarity
 from evalign.metrics.base import blocks, option
-from evalign.metrics.baseline import SCALES, Baseline, shipped
+from evalign.metrics.baseline import SCALES, Baseline, layer_name, shipped
 from evalign.metrics.rows import make_rows
 from evalign.metrics.threads import one_blas_thread
 from evalign.metrics.tokens import Side, TokenMetric, TokenScorer, add_counts, total_counts
@@ -103,8 +103,8 @@ class PRFScorer(TokenScorer):
         self, metric: PRFMetric, memory: EmbeddingMemory, weights: TokenWeights | None, baseline: Baseline | None
     ) -> None:
         super().__init__(metric, memory, weights)
-        layers = [str(layer) for layer in memory.encoder.layers]
-        self._choices = layers if metric.layer == "all" else ["+".join(layers)]
+        layers = memory.encoder.layers
+        self._choices = [str(layer) for layer in layers] if metric.layer == "all" else [layer_name(layers)]
         match = self.match_name(metric)
         if metric.rescale == "true":
             baseline = _shipped(memory.encoder.name, match, metric.specials)

@@ -15,6 +15,7 @@ METRICS = {
     "moverscore": "evalign.metrics.moverscore:MoverScore",
     "sbert": "evalign.metrics.vectors:SBert",
     "endtoken": "evalign.metrics.vectors:EndToken",
+    "bartscore": "evalign.metrics.bartscore:BARTScore",
     "rouge1": "evalign.metrics.lexical.rouge:Rouge1",
     "rouge2": "evalign.metrics.lexical.rouge:Rouge2",
     "rouge3": "evalign.metrics.lexical.rouge:Rouge3",

@@ -15,7 +15,7 @@ import numpy as np
 
 from evalign.encoders.layers import parse_layers
 from evalign.errors import InputError, SpecError
-from evalign.metrics.baseline import Baseline
+from evalign.metrics.baseline import Baseline, layer_name
 from evalign.metrics.prf import PRFMetric, PRFScorer
 from evalign.tuning.grid import Setting, depth, grid_scores
 from evalign.types import Row
@@ -38,7 +38,7 @@ def fit_baseline(
         raise SpecError("a baseline is fitted on plain scores: leave out rescale and idf")
     distinct = sorted({text for text in texts if text.strip()})
     rows = list(unrelated_rows(distinct, pairs, seed))
-    more = ("+".join(map(str, parse_layers(choice))) for choice in more_choices)
+    more = (layer_name(parse_layers(choice)) for choice in more_choices)
     choices = tuple(dict.fromkeys((*map(str, range(depth(metric) + 1)), *more)))
     (scores,) = grid_scores([Setting(metric, choices)], rows, advance)
     quantiles = np.quantile(scores, np.linspace(0, 1, SHARES), axis=1)  # (shares, choices, fields)

@@ -1,0 +1,204 @@
+"""BARTScore: how likely a model finds one text after having read the other.
+
+    rows -> passages (source, target, by direction) -> log-probabilities of the target's tokens -> their mean
+
+Scores are mean log-probabilities, at most 0. The model is any encoder-decoder, or a causal language model by prompt.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from evalign.encoders.likelihood import (
+    LOWEST,
+    POLICIES,
+    TOKEN_BUDGET,
+    Likelihood,
+    LikelihoodChoice,
+    LikelihoodModel,
+    Passage,
+    open_likelihood,
+)
+from evalign.errors import LengthMismatchError, ModelNotFoundError, SpecError
+from evalign.metrics.base import Metric, Scorer, option
+from evalign.metrics.signature import Signature
+from evalign.types import Row, Segment
+from evalign.version import __version__
+
+MODEL = "facebook/bart-large-cnn"
+PRECISION, RECALL, FAITHFULNESS = "reference-to-candidate", "candidate-to-reference", "source-to-candidate"
+DIRECTIONS = {"f": (PRECISION, RECALL), PRECISION: (PRECISION,), RECALL: (RECALL,), FAITHFULNESS: (FAITHFULNESS,)}
+SIDES = ("source", "target")
+TEXT = "{text}"  # where a prompt wants the text, if not before (source) or after (target) it
+
+
+@dataclass(frozen=True)
+class BARTScore(Metric):
+    """Mean log-probability of one text's tokens given another text."""
+
+    name: ClassVar[str] = "bartscore"
+    about: ClassVar[str] = "mean log-probability of one text given the other (Yuan et al. 2021)"
+    fields: ClassVar[tuple[str, ...]] = ("score",)
+    bounds: ClassVar[tuple[float, float]] = (LOWEST, 0.0)
+    worst: ClassVar[float] = LOWEST
+
+    model: str = option(MODEL, "a directory or a hub name: an encoder-decoder or a causal language model")
+    direction: str = option("f", "what predicts what; f is the mean of both ways", tuple(DIRECTIONS))
+    multiref: str = option("mean", "how several references become one score", ("mean", "max"))
+    prompt: str = option("", "words between source and target, or with {text} around one")
+    prompt_side: str = option(
+        "source", "whether the prompt is read with the source or predicted with the target", SIDES
+    )
+    lang: str = option("", "language of candidates and references, for models with language tokens")
+    source_lang: str = option("", "language of the sources; empty: that of the candidates")
+    overlong: str = option("truncate", "what happens to a text longer than the model reads", POLICIES)
+    max_length: int = option(0, "a lower limit than the model's, special tokens included; 0: the model's")
+    precision: str = option("fp32", "arithmetic of the model", ("fp32", "bf16", "fp16"))
+    device: str = option("cpu", "cpu, cuda, mps")
+    threads: int = option(0, "threads of the model; 0: one per core")
+    token_budget: int = option(TOKEN_BUDGET, "source and target tokens per batch")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        needs = ("sources",) if self.direction == FAITHFULNESS else ("references",)
+        object.__setattr__(self, "needs", needs)  # on the value: what it needs depends on its direction
+
+    def choice(self) -> LikelihoodChoice:
+        """The model this metric asks for."""
+        if self.max_length < 0 or not 0 <= self.threads <= 1024 or self.token_budget < 1:
+            raise SpecError("expected max_length from 0, threads from 0 to 1024, and token_budget from 1")
+        return LikelihoodChoice(
+            self.model, self.precision, self.device, self.overlong, self.max_length, self.threads, self.token_budget
+        )
+
+    def scorer(self, corpus: Iterable[Row] | None = None) -> BARTScorer:
+        """Loads the model."""
+        try:
+            return BARTScorer(self, open_likelihood(self.choice()))
+        except ModelNotFoundError as error:
+            raise ModelNotFoundError(
+                f"{error}; any encoder-decoder or causal model with safetensors weights works, and where the hub can "
+                f"be reached `hf download {self.model}` fetches this one"
+            ) from error
+
+    def tokens(self, candidate: str, reference: str | None = None, source: str | None = None) -> dict[str, Likelihood]:
+        """Every token of the predicted texts with its log-probability, by direction."""
+        references = () if reference is None else (reference,)
+        row = Row("1", candidate, references, source)
+        self.check_needs([row])
+        scorer = self.scorer()
+        steps = DIRECTIONS[self.direction]
+        return dict(zip(steps, scorer.model([self.passage(step, row, reference or "") for step in steps]), strict=True))
+
+    def passage(self, step: str, row: Row, reference: str) -> Passage:
+        """What the model is asked in one direction, prompt included."""
+        texts = {"candidate": row.candidate, "reference": reference, "source": row.source or ""}
+        given, wanted = step.split("-to-")
+        source, target, kept = texts[given], texts[wanted], 0
+        if self.prompt and source.strip() and target.strip():  # a prompt must not fill up an empty text
+            if self.prompt_side == "source":
+                source, kept = _with_prompt(source.strip(), self.prompt, before=False)
+            else:
+                target, _ = _with_prompt(target.strip(), self.prompt, before=True)
+        spoken = self.source_lang or self.lang if given == "source" else self.lang
+        return Passage(source, target, spoken, self.lang, kept)
+
+    def signature(self, model: LikelihoodModel) -> Signature:
+        """What decides the numbers; `labels` says which special tokens are predicted and counted too."""
+        optional = {
+            "prompt": self.prompt,
+            "side": self.prompt_side if self.prompt else "",
+            "lang": self.lang,
+            "srclang": self.source_lang,
+            "max": str(self.max_length or ""),
+        }
+        settings = {
+            "model": model.name,
+            "kind": model.kind,
+            "dir": self.direction,
+            "labels": model.labels,
+            "multiref": self.multiref,
+            **{key: value for key, value in optional.items() if value},
+            "overlong": self.overlong,
+            "prec": self.precision,
+            "v": __version__,
+        }
+        return Signature(self.name, settings)
+
+    @classmethod
+    def from_signature(cls, signature: Signature) -> Self:
+        """Rebuilds the metric; its model must be found here, and must be the same weights."""
+        said = dict(signature.settings)
+        label = said.get("model", "").partition("@")[0]
+        names = {"dir": "direction", "side": "prompt_side", "srclang": "source_lang", "max": "max_length"}
+        names |= {name: name for name in ("multiref", "prompt", "lang", "overlong")} | {"prec": "precision"}
+        options = {key: said[short] for short, key in names.items() if short in said}
+        metric = cls.from_options({"model": MODEL if label == MODEL.partition("/")[2] else label, **options})
+        found = metric.scorer().model.name
+        if found != said.get("model"):
+            raise SpecError(f"the signature pins {said.get('model')}, but what is found here is {found}")
+        return metric
+
+
+class BARTScorer(Scorer):
+    """A BARTScore with its model loaded."""
+
+    def __init__(self, metric: BARTScore, model: LikelihoodModel) -> None:
+        self.metric = metric
+        self.model = model
+        self.signature = metric.signature(model)
+
+    def score(self, rows: list[Row]) -> list[Segment]:
+        """All passages of all rows at once, so that the model sees full batches."""
+        steps = DIRECTIONS[self.metric.direction]
+        asked = [
+            [self.metric.passage(step, row, reference) for step in steps]
+            for row in rows
+            for reference in self._references(row)
+        ]
+        found = iter(self.model([passage for passages in asked for passage in passages]))
+        segments = []
+        for row in rows:
+            by_reference = [[next(found) for _ in steps] for _ in self._references(row)]
+            segments.append(self._segment(row, by_reference))
+        return segments
+
+    def _references(self, row: Row) -> tuple[str, ...]:
+        if self.metric.direction == FAITHFULNESS:
+            if row.source is None:
+                raise LengthMismatchError(f"row {row.id}: direction={FAITHFULNESS} needs a source")
+            return ("",)
+        return row.references
+
+    def _segment(self, row: Row, by_reference: list[list[Likelihood]]) -> Segment:
+        """An empty reference beside others is flagged, and says nothing; only if all are empty the row is worst."""
+        full = [some for some in by_reference if not any(one.empty for one in some)]
+        values = [sum(one.score for one in some) / len(some) for some in full]
+        combined = (max(values) if self.metric.multiref == "max" else sum(values) / len(values)) if values else LOWEST
+        return Segment(row.id, {"score": min(0.0, max(LOWEST, combined))}, _counts(by_reference))
+
+
+def _counts(by_reference: list[list[Likelihood]]) -> dict[str, int]:
+    """What was flagged on any side; a text that stands on several is counted once."""
+    total: Counter[str] = Counter()
+    seen: set[tuple[str, int]] = set()
+    for one in (one for some in by_reference for one in some):
+        for tokens in (one.source, one.target):
+            if (tokens.text, len(tokens)) not in seen:
+                seen.add((tokens.text, len(tokens)))
+                total.update(tokens.counts)
+        total.update({name: count for name, count in one.counts.items() if name == "impossible-token"})
+    return dict(total)
+
+
+def _with_prompt(text: str, prompt: str, before: bool) -> tuple[str, int]:
+    """The text with its prompt, and how many characters of the prompt close it."""
+    if TEXT in prompt:
+        opening, _, closing = prompt.partition(TEXT)
+        return opening + text + closing, len(closing)
+    one, other = (prompt, text) if before else (text, prompt)
+    gap = "" if one[-1:].isspace() or other[:1].isspace() else " "
+    return one + gap + other, 0 if before else len(prompt)
