@@ -1,41 +1,24 @@
 """`evalign compare`: every input and format, exit codes for continuous integration, and bad input."""
 
 import json
-import random
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from damaged_texts import damaged, references
+
 ROOT = Path(__file__).resolve().parents[2]
 
-WORDS = [
-    "the",
-    "a",
-    "cat",
-    "dog",
-    "sat",
-    "ran",
-    "on",
-    "under",
-    "mat",
-    "tree",
-    "and",
-    "then",
-    "slept",
-    "barked",
-    "today",
-]
-REFERENCES = [" ".join(random.Random(i).choices(WORDS, k=8)) for i in range(30)]
+REFERENCES = references(30)
 
 
-def damaged(share, seed):
-    draw = random.Random(seed)
-    return [" ".join(draw.choice(WORDS) if draw.random() < share else w for w in text.split()) for text in REFERENCES]
-
-
-SYSTEMS = {"good": damaged(0.1, 1), "middle": damaged(0.4, 2), "bad": damaged(0.8, 3)}
+SYSTEMS = {
+    "good": damaged(REFERENCES, 0.1, 1),
+    "middle": damaged(REFERENCES, 0.4, 2),
+    "bad": damaged(REFERENCES, 0.8, 3),
+}
 FILES = ["-c", "good.txt", "-c", "bad.txt", "-r", "ref.txt"]
 FAST = ["--samples", "200"]
 

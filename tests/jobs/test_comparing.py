@@ -10,6 +10,7 @@ import pytest
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
+from damaged_texts import damaged, references
 from evalign.errors import InputError, LengthMismatchError, SpecError
 from evalign.jobs.comparing import TIE, compare_sources, compare_systems
 from evalign.jobs.comparison import ComparisonPlan
@@ -22,35 +23,10 @@ from evalign.types import Row
 
 SAMPLES = 2000
 FAKE = "bertscore(model=fake)"
-WORDS = [
-    "the",
-    "a",
-    "cat",
-    "dog",
-    "sat",
-    "ran",
-    "on",
-    "under",
-    "mat",
-    "tree",
-    "and",
-    "then",
-    "slept",
-    "barked",
-    "today",
-]
-REFERENCES = [" ".join(random.Random(i).choices(WORDS, k=8)) for i in range(60)]
+REFERENCES = references(60)
 
 
-def damaged(share, seed):
-    """The references with some words changed."""
-    draw = random.Random(seed)
-    return [
-        " ".join(draw.choice(WORDS) if draw.random() < share else word for word in text.split()) for text in REFERENCES
-    ]
-
-
-GOOD, MIDDLE, BAD = damaged(0.1, 1), damaged(0.35, 2), damaged(0.7, 3)
+GOOD, MIDDLE, BAD = damaged(REFERENCES, 0.1, 1), damaged(REFERENCES, 0.35, 2), damaged(REFERENCES, 0.7, 3)
 
 
 def only(comparison):
@@ -103,7 +79,7 @@ def test_clearly_different_systems_have_their_ranks(ours):
 
 def test_no_two_systems_of_a_rank_differ_significantly():
     """Neighbours in a chain of small steps are not told apart, its ends are; p-values corrected by hand (Holm)."""
-    systems = {f"{share:.2f}": damaged(share, 9) for share in (0.1, 0.2, 0.3, 0.4, 0.5)}
+    systems = {f"{share:.2f}": damaged(REFERENCES, share, 9) for share in (0.1, 0.2, 0.3, 0.4, 0.5)}
     [found] = compare_systems(systems, REFERENCES, ["rouge1"], plan=ComparisonPlan(examples=0)).metrics
     names = list(systems)
     pairs = list(combinations(names, 2))

@@ -67,12 +67,29 @@ def field_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def gathered(*, data: str | None, candidates: tuple[str, ...], references: tuple[str, ...], sources: str | None,
-                 candidate_field: str, reference_field: tuple[str, ...], source_field: str, id_field: str,
-                 system_field: str, input_format: str | None, **others: Any) -> Any:  # fmt: skip
-        columns = Columns(candidate_field, reference_field, source_field, id_field, system_field)
+                 columns: Columns, input_format: str | None, **others: Any) -> Any:  # fmt: skip
         return function(given=Given(data, candidates, references, sources, columns, input_format), **others)
 
+    return column_options(gathered)
+
+
+def column_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The fields of a table; the command's function gets them as `columns`, and its `input_format`."""
+
+    @wraps(function)
+    def gathered(*, candidate_field: str, reference_field: tuple[str, ...], source_field: str, id_field: str,
+                 system_field: str, human_field: str = "human", **others: Any) -> Any:  # fmt: skip
+        columns = Columns(candidate_field, reference_field, source_field, id_field, system_field, human_field)
+        return function(columns=columns, **others)
+
     return _added(gathered, FIELDS)
+
+
+def human_option(function: Function) -> Function:
+    """`--human-field`, for commands that read ratings; stands above `column_options`."""
+    return click.option(
+        "--human-field", default="human", show_default=True, help="Field of DATA with a number, or named ratings."
+    )(function)
 
 
 FILES = (

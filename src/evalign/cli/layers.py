@@ -7,10 +7,11 @@ from dataclasses import replace
 import click
 from rich.table import Table
 
+from evalign.cli.inputs import column_options, human_option
 from evalign.cli.options import parse_metric, stdout_console, threads_option
 from evalign.errors import SpecError
 from evalign.jobs.rated import rate
-from evalign.jobs.rows import FORMATS, Columns, InMemory, TableFile
+from evalign.jobs.rows import Columns, InMemory, TableFile
 from evalign.metrics.tokens import TokenMetric
 from evalign.render.agreement import interval
 from evalign.render.progress import progress
@@ -38,11 +39,11 @@ def layers() -> None:
 @click.option("--samples", type=click.IntRange(1), default=1000, show_default=True, help="Bootstrap resamples.")
 @click.option("--seed", type=click.IntRange(0), default=12345, show_default=True)
 @click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="How many choices to show.")
-@click.option("--human-field", default="human", show_default=True)
-@click.option("--input-format", type=click.Choice(FORMATS), help="Format of DATA, if its name does not say it.")
+@human_option
+@column_options
 @threads_option
 def tune(data: tuple[str, ...], spec: str, kind: str, by: str | None, document: str | None, aspect: str | None,
-         statistic: str, folds: int, samples: int, seed: int, top: int, human_field: str, input_format: str | None,
+         statistic: str, folds: int, samples: int, seed: int, top: int, columns: Columns, input_format: str | None,
          threads: int) -> None:  # fmt: skip
     """Compare the layers of a metric's model on rated rows, in one encoding pass.
 
@@ -54,8 +55,7 @@ def tune(data: tuple[str, ...], spec: str, kind: str, by: str | None, document: 
     if not isinstance(metric, TokenMetric):
         raise SpecError(f"{metric.name} has no layers to choose from; try bertscore")
     extra = tuple(name for name in dict.fromkeys((by, document)) if name is not None)
-    columns = Columns(human=human_field, extra=extra)
-    rows = [row for path in data for row in TableFile(path, columns, input_format)]
+    rows = [row for path in data for row in TableFile(path, replace(columns, extra=extra), input_format)]
     metric.check_needs(rows)
     table = rate(InMemory(rows), [])
     aspect = aspect or next(iter(table.human))

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import click
 
-from evalign.cli.options import parse_metrics, stdout_console, threads_option
+from evalign.cli.inputs import column_options, human_option
+from evalign.cli.options import format_option, parse_metrics, stdout_console, threads_option
 from evalign.errors import FileFormatError, SpecError
 from evalign.folders import whole_file
 from evalign.jobs.agreement import DARR, STATISTICS, TESTS, Plan, judge, judge_pairs
 from evalign.jobs.rated import rate, rate_pairs
-from evalign.jobs.rows import FORMATS, Columns, InMemory, TableFile
+from evalign.jobs.rows import Columns, InMemory, TableFile
 from evalign.jobs.score_files import read_scores
 from evalign.render import agreement as drawing
 from evalign.render.agreement_html import agreement_html
 from evalign.render.agreement_plots import save_pictures
 from evalign.render.plots import styled
 from evalign.render.progress import progress
-from evalign.render.tables import FORMATS as OUTPUTS
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.clusters import CORRECTIONS
 from evalign.stats.levels import LEVELS
@@ -40,24 +40,19 @@ from evalign.stats.levels import LEVELS
 @click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
 @click.option("--samples", type=click.IntRange(1), default=1000, show_default=True, help="Resamples and swaps.")
 @click.option("--seed", type=click.IntRange(0), default=12345, show_default=True)
-@click.option("--format", "form", type=click.Choice(OUTPUTS), default="table", show_default=True)
+@format_option
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="Also write one HTML page with plots and the worst disagreements.")  # fmt: skip
 @click.option("--plots", "folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
               help="Also save every plot as PNG and SVG, and its numbers as CSV.")  # fmt: skip
-@click.option("--candidate-field", default="candidate", show_default=True)
-@click.option("--reference-field", multiple=True, help="Field with a reference; repeat for several.")
-@click.option("--human-field", default="human", show_default=True, help="A number, or an object of named ratings.")
-@click.option("--system-field", default="system", show_default=True)
-@click.option("--id-field", default="id", show_default=True)
 @click.option("--pairs", nargs=2, metavar="BETTER WORSE", help="Instead of ratings: two fields whose order is known.")
-@click.option("--input-format", type=click.Choice(FORMATS), help="Format of DATA, if its name does not say it.")
+@human_option
+@column_options
 @threads_option
 def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | None, level: str, document: str | None,
          statistics: tuple[str, ...], test: str, correction: str, alpha: float, samples: int, seed: int, form: str,
-         html: Path | None, folder: Path | None, candidate_field: str, reference_field: tuple[str, ...],
-         human_field: str, system_field: str, id_field: str,
-         pairs: tuple[str, str] | None, input_format: str | None, threads: int) -> None:  # fmt: skip
+         html: Path | None, folder: Path | None, pairs: tuple[str, str] | None, columns: Columns,
+         input_format: str | None, threads: int) -> None:  # fmt: skip
     """Judge metrics by their agreement with people.
 
     \b
@@ -77,9 +72,7 @@ def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | No
     plan = Plan(level=level, by=by, document=document, resampling=Resampling(samples, seed), test=test,
                 correction=correction, alpha=alpha, **chosen)  # fmt: skip
     extra = tuple(name for name in dict.fromkeys((by, document)) if name is not None and name != "system")
-    columns = Columns(
-        candidate_field, reference_field, id=id_field, system=system_field, human=human_field, extra=extra
-    )
+    columns = replace(columns, extra=extra)
     if pairs is not None:
         if files or statistics or document or level != "segment":
             raise SpecError("--scores, --statistic, --level and --document go with ratings, not with --pairs")
@@ -89,7 +82,11 @@ def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | No
         found = judge_pairs(*tables, replace(plan, statistics=(DARR,), test="none"))
     else:
         rows = list(TableFile(data, columns, input_format))
-        others = {name: read_scores(path, rows) for name, path in map(_named, files)}
+        others: dict[str, dict[int, float]] = {}
+        for name, path in map(_named, files):
+            if name in others:
+                raise SpecError(f"--scores {name} is given twice; give each file a name of its own, as in NAME=FILE")
+            others[name] = read_scores(path, rows)
         with progress("scoring", len(rows) * len(metrics)) as advance:
             found = judge(rate(InMemory(rows), metrics, others, advance), plan)
     if form == "table":

@@ -15,7 +15,6 @@ from evalign.errors import InputError, SpecError
 from evalign.metrics.base import Metric
 from evalign.metrics.prf import PRFMetric
 from evalign.metrics.registry import expand, metric
-from evalign.metrics.tokens import TokenMetric
 from evalign.render.tables import FORMATS
 from evalign.types import Alignment
 
@@ -53,7 +52,8 @@ def parse_metric(spec: str, threads: int = 0) -> Metric:
 
 
 def _threaded(parsed: Metric, threads: int) -> Metric:
-    return dataclasses.replace(parsed, threads=threads) if threads and isinstance(parsed, TokenMetric) else parsed
+    takes = any(item.name == "threads" for item in dataclasses.fields(parsed))
+    return dataclasses.replace(parsed, **{"threads": threads}) if threads and takes else parsed
 
 
 def stdout_console() -> Console:

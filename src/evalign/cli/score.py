@@ -50,6 +50,8 @@ def score(given: Given, specs: tuple[str, ...], form: str, segments: str | None,
     with _segment_sink(segments) as sink:
         results = _run(inputs, metrics, sink)
     _show(results, form, sink if segments == STDIN else None)
+    for note in dict.fromkeys(result.note for result in results if result.note):
+        click.echo(f"evalign: {note}", err=True)
     return 3 if any(result.failed for result in results) else 0
 
 

@@ -36,7 +36,8 @@ class PairedScores:
     first_error: str | None = None
 
     def __post_init__(self) -> None:
-        self._pooled = isinstance(self.metric.corpus(), Pooled)
+        corpus = self.metric.corpus()
+        self._pooled = corpus if isinstance(corpus, Pooled) else None
 
     def add(self, system: str, place: int, segment: Segment) -> None:
         """Takes in one row."""
@@ -70,10 +71,10 @@ class PairedScores:
     @property
     def score(self) -> Score:
         """The corpus score of such sums."""
-        if not self._pooled:
+        pooled = self._pooled
+        if pooled is None:
             return mean_score
-        from_totals = self.metric.from_totals  # type: ignore[attr-defined]  # what Pooled asks of a metric
-        return lambda totals, rows: float(from_totals(totals.tolist(), int(rows))[self.main])
+        return lambda totals, rows: float(pooled.of(totals.tolist(), int(rows))[self.main])
 
 
 def score_pairs(

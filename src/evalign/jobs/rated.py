@@ -17,7 +17,7 @@ from evalign.errors import FileFormatError, InputError, SpecError
 from evalign.jobs.rows import InMemory, RowSource
 from evalign.jobs.scoring import Result, score_source
 from evalign.metrics.base import Metric
-from evalign.types import Floats, Row, Segment
+from evalign.types import Floats, Ints, Row, Segment
 
 PLAIN = "human"  # the aspect's name where people gave one number per row
 
@@ -53,21 +53,16 @@ def rate(
     signatures: dict[str, str] = {}
     problems: Counter[str] = Counter()
     usable, human = _ratings(rows, problems)
+    if taken := {str(metric) for metric in metrics} & set(others or {}):
+        raise SpecError(f"two columns are called {taken.pop()}: give the scores from a file another name")
     for metric in metrics:
         columns[str(metric)] = values = np.full(len(rows), np.nan)
         rated = [rows[place] for place in np.flatnonzero(usable)]
         values[usable], signatures[str(metric)] = _scores(metric, rated, advance)
     for name, given in (others or {}).items():
-        if name in columns:
-            raise SpecError(f"two columns are called {name}: give the scores from a file another name")
         columns[name] = np.array([given.get(place, np.nan) for place in range(len(rows))])
         signatures[name] = "scores from a file"
-    for name, values in columns.items():
-        missing = usable & ~np.isfinite(values)
-        if missing.any():
-            problems[f"no score from {name}"] += int(missing.sum())
-            usable = usable & ~missing
-    kept = np.flatnonzero(usable)
+    kept = _scored_by_all(columns, usable, problems)
     return RatedTable(
         [rows[place] for place in kept],
         {aspect: values[kept] for aspect, values in human.items()},
@@ -86,13 +81,8 @@ def rate_pairs(
         raise InputError("no pairs to judge: the input is empty")
     scored = [{str(metric): _scores(metric, rows, advance) for metric in metrics} for rows in sides]
     problems: Counter[str] = Counter()
-    usable = np.ones(len(sides[0]), dtype=bool)
-    for metric in map(str, metrics):
-        missing = usable & ~np.all([np.isfinite(side[metric][0]) for side in scored], axis=0)
-        if missing.any():
-            problems[f"no score from {metric}"] += int(missing.sum())
-            usable = usable & ~missing
-    kept = np.flatnonzero(usable)
+    both = {name: scored[0][name][0] + scored[1][name][0] for name in map(str, metrics)}  # NaN if one of them is
+    kept = _scored_by_all(both, np.ones(len(sides[0]), dtype=bool), problems)
     first, second = (
         RatedTable(
             [rows[place] for place in kept],
@@ -104,6 +94,16 @@ def rate_pairs(
         for rows, side in zip(sides, scored, strict=True)
     )
     return first, second
+
+
+def _scored_by_all(columns: Mapping[str, Floats], usable: Any, problems: Counter[str]) -> Ints:
+    """Places of the usable rows that have a score in every column; who has none is counted."""
+    for name, values in columns.items():
+        missing = usable & ~np.isfinite(values)
+        if missing.any():
+            problems[f"no score from {name}"] += int(missing.sum())
+            usable = usable & ~missing
+    return np.flatnonzero(usable)
 
 
 def _scores(metric: Metric, rows: list[Row], advance: Callable[[], Any]) -> tuple[Floats, str]:

@@ -29,9 +29,8 @@ def read_scores(path: str, rows: Sequence[Row]) -> dict[int, float]:
     if lines[0][1].lstrip().startswith("{"):
         return _by_name(path, _json_lines(path, lines), rows)
     if not any("\t" in line for _, line in lines):  # here an empty line is a row without a score
-        return _in_order(
-            path, [one for one in everything if one[0] <= lines[-1][0] or len(everything) == len(rows)], len(rows)
-        )
+        last = len(rows) if len(everything) == len(rows) else lines[-1][0]  # empty ones at the end may be just that
+        return _in_order(path, everything[:last], len(rows))
     split = [(number, line.split("\t")) for number, line in lines]
     if {len(parts) for _, parts in split} != {2}:
         raise FileFormatError(f"{shown(path)}: expected one value, or id<TAB>value, on every line")
@@ -92,12 +91,9 @@ def _json_lines(path: str, lines: list[tuple[int, str]]) -> Iterable[tuple[int, 
     for number, line in lines:
         try:
             record = json.loads(line)
-            scores = list(record.get("scores", {}).values())  # none where the row failed
-            value = record["score"] if "score" in record else scores[-1] if "scores" in record and scores else None
-            if "score" not in record and "scores" not in record:
-                raise KeyError("score")
-            yield number, str(record["id"]), value
-        except (ValueError, RecursionError, KeyError, TypeError, AttributeError, IndexError) as error:
+            scores = [record["score"]] if "score" in record else [*record["scores"].values()]  # none if the row failed
+            yield number, str(record["id"]), scores[-1] if scores else None
+        except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
             raise FileFormatError(f"{shown(path)}:{number}: expected JSON with id and score ({error})") from error
 
 

@@ -29,6 +29,7 @@ class Result:
     signature: str
     fields: tuple[str, ...]
     corpus: Corpus | None = None
+    note: str = ""
     sums: dict[str, ExactSum] = field(default_factory=dict)
     flags: Counter[str] = field(default_factory=Counter)
     failed: int = 0
@@ -95,7 +96,9 @@ def score_source(
             for row, segment in zip(block, _scored(metric, scorer, block), strict=True):
                 key = row.system, spec
                 if key not in results:
-                    results[key] = Result(row.system, spec, str(scorer.signature), metric.fields, metric.corpus())
+                    results[key] = Result(
+                        row.system, spec, str(scorer.signature), metric.fields, metric.corpus(), scorer.note
+                    )
                 results[key].add(segment)
                 emit(results[key], segment)
         release_freed_memory()

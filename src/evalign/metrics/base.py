@@ -34,6 +34,7 @@ class Scorer(ABC):
     """A metric ready to run: weights loaded, tables read."""
 
     signature: Signature
+    note: str = ""  # a sentence that a user should read once, such as what to install for better scores
     streaming: bool = False  # rows pass by in blocks and most never return: remember sparingly
 
     @abstractmethod

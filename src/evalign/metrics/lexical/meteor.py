@@ -153,6 +153,8 @@ class MeteorScorer(Scorer):
         self.signature = metric.signature(files)
         self.words = lru_cache(TEXTS_REMEMBERED)(self._words)
         self._flags = {} if files else {NO_DATA: 1}
+        if not files:
+            self.note = f"meteor compares words and stems only ({NO_DATA}); {INSTALL} adds synonyms and paraphrases"
         self._function_words = files.function_words() if files else frozenset()
         self._abbreviations = files.abbreviations(metric.language) if files else Abbreviations()
         self._matchers = Matchers(
