@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SOURCES := pyproject.toml constraints.txt
 
-.PHONY: run test test-slow fuzz lint format bench clean
+.PHONY: run test test-slow fuzz lint format bench screenshots clean chromium
 
 run: .venv/.run
 	$(BIN)/evalign score examples/simplification.jsonl
@@ -36,6 +36,11 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/attacks.py
 	$(BIN)/python benchmarks/lexical.py
 	$(BIN)/python benchmarks/agreement_statistics.py
+	$(BIN)/python benchmarks/server.py
+
+# The pictures of README and docs, taken from the real page.
+screenshots: .venv/.dev
+	$(BIN)/python docs/screenshots.py
 
 clean:
 	rm -rf .venv
@@ -54,4 +59,12 @@ clean:
 	$(PIP) install -c constraints.txt torch
 	$(PIP) install -c constraints.txt -e '.[dev]'
 	$(BIN)/evalign models get mpnet
+	@$(MAKE) --no-print-directory chromium
 	touch $@
+
+# The page is tested in a real browser. Where it may not be installed, those tests are skipped, and say so.
+chromium:
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends chromium > /dev/null; \
+	fi || echo "Chromium could not be installed: the tests of the page will be skipped"

@@ -17,7 +17,7 @@ from evalign.metrics.registry import METRICS, metric_class
 
 ROOT = Path(evalign.__file__).parent
 LEVELS = [
-    ("types", "errors", "folders", "version"),
+    ("types", "errors", "folders", "stopping", "version"),
     ("text", "matching", "stats"),
     ("encoders",),
     ("metrics",),
@@ -59,13 +59,14 @@ def part(path: str) -> str:
 
 
 def own_imports() -> Iterator[tuple[str, str]]:
-    """(path, part of evalign that it imports); without the one exception: an Alignment draws itself."""
+    """(path, part of evalign that it imports); without the one exception: an Alignment and a Report draw themselves."""
     for path, tree in modules():
         drawing = []
         if path == "types.py":
-            (alignment,) = (n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Alignment")
-            methods = (n for n in alignment.body if isinstance(n, ast.FunctionDef))
+            shown = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name in ("Alignment", "Report")]
+            methods = (n for value in shown for n in value.body if isinstance(n, ast.FunctionDef))
             drawing = [name for method in methods for name in imported(method)]
+            drawing = [name for name in drawing if name.startswith("evalign.")]
             assert all(name.startswith("evalign.render.") for name in drawing)
         for name in imported(tree):
             if name.startswith("evalign.") and name not in drawing:
@@ -94,6 +95,12 @@ def test_torch_is_imported_only_where_it_is_meant_to_be():
     found = {path for path, tree in modules() for name in imported(tree) if name.split(".")[0] in heavy}
     assert "encoders/torch_hf.py" in found
     assert {path for path in found if path not in TORCH_FILES and not path.startswith("tuning/")} == set()
+
+
+def test_the_web_framework_is_imported_only_in_the_server():
+    web = ("fastapi", "starlette", "uvicorn", "pydantic")
+    found = {path for path, tree in modules() for name in imported(tree) if name.split(".")[0] in web}
+    assert {part(path) for path in found} == {"server"}
 
 
 @pytest.mark.parametrize("name", evalign.__all__)

@@ -39,9 +39,9 @@ class Tokens:
     ids: Ints
     offsets: Ints
     special: Bools
-    unknown: int = 0  # tokens the vocabulary does not have
+    unknown: tuple[int, ...] = ()  # places of tokens the vocabulary does not have
     dropped: int = 0  # tokens cut off by overlong=truncate
-    windows: int = 1  # pieces that an over-long text was read in
+    borders: tuple[int, ...] = ()  # places where another window of an over-long text takes over
 
     def __len__(self) -> int:
         return len(self.pieces)
@@ -52,20 +52,33 @@ class Tokens:
         return bool(self.special.all())
 
     @property
+    def windows(self) -> int:
+        """How many pieces an over-long text was read in."""
+        return len(self.borders) + 1
+
+    @property
     def counts(self) -> dict[str, int]:
         """What a user should know about how this text was read: flag -> how many tokens or windows."""
         named = {
             "empty": int(self.empty),
             "truncated": self.dropped,
-            "windowed": self.windows if self.windows > 1 else 0,
-            "unknown-token": self.unknown,
+            "windowed": self.windows if self.borders else 0,
+            "unknown-token": len(self.unknown),
         }
         return {name: count for name, count in named.items() if count}
 
     def keep(self, kept: Bools) -> Tokens:
         """Only the tokens where `kept` is true."""
-        pieces = tuple(piece for piece, stays in zip(self.pieces, kept, strict=True) if stays)
-        return replace(self, pieces=pieces, ids=self.ids[kept], offsets=self.offsets[kept], special=self.special[kept])
+        before = np.concatenate([[0], np.cumsum(kept)]).tolist()  # kept tokens before each place
+        return replace(
+            self,
+            pieces=tuple(piece for piece, stays in zip(self.pieces, kept, strict=True) if stays),
+            ids=self.ids[kept],
+            offsets=self.offsets[kept],
+            special=self.special[kept],
+            unknown=tuple(before[place] for place in self.unknown if kept[place]),
+            borders=tuple(before[place] for place in self.borders),
+        )
 
     def surface(self, index: int) -> str:
         """The characters a token covers, or its vocabulary name if it covers none."""
@@ -164,22 +177,29 @@ class Alignment:
         """Reference tokens that no candidate token chose; in an assignment or a plan, those without a cell."""
         return self._never_chosen(len(self.reference), self.candidate_partners, self.cells[:, 1])
 
+    # The imports against the direction: a value can show itself, the drawing lives in render.
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {
-            "candidate": _side(self.candidate, self.candidate_weights, self.candidate_values, self.candidate_partners),
-            "reference": _side(self.reference, self.reference_weights, self.reference_values, self.reference_partners),
-            "similarity": np.round(self.similarity.astype(float), 6).tolist(),
-            "cells": self.cells.tolist(),
-            "masses": None if self.masses is None else np.round(self.masses, 9).tolist(),
-            "matching": self.matching,
-            "scores": dict(self.scores),
-            "signature": self.signature,
-            "flags": list(self.flags),
-        }
+        """Plain JSON values: the versioned alignment document."""
+        from evalign.render.documents import alignment_document, matching_name
+
+        return alignment_document({matching_name(self): self})
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """One self-contained interactive file that opens without any request; also written to `path` if given."""
+        from evalign.render.documents import alignment_document, matching_name
+        from evalign.render.export import write_html
+
+        return write_html(alignment_document({matching_name(self): self}, packed=True), path)
+
+    def _repr_html_(self) -> str:
+        from evalign.render.documents import alignment_document, matching_name
+        from evalign.render.export import notebook_html
+        from evalign.render.notebook import static_alignment
+
+        return notebook_html(alignment_document({matching_name(self): self}, packed=True), static_alignment(self))
 
     def __str__(self) -> str:
-        # The one import against the direction: a value can show itself, the drawing lives in render.
         from evalign.render.terminal import alignment_text
 
         return alignment_text(self)
@@ -202,19 +222,6 @@ class Alignment:
 def _shares(weights: Floats, values: Floats) -> Floats:
     total = weights.sum()
     return np.asarray(weights * values / (total if total > 0 else 1))
-
-
-def _side(tokens: Tokens, weights: Floats, values: Floats, partners: Ints) -> dict[str, Any]:
-    return {
-        "text": tokens.text,
-        "pieces": list(tokens.pieces),
-        "offsets": tokens.offsets.tolist(),
-        "special": tokens.special.tolist(),
-        "weights": weights.astype(float).tolist(),
-        "values": values.astype(float).tolist(),
-        "partners": partners.tolist(),
-        "flags": tokens.counts,
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +275,7 @@ class Report:
     segments: Sequence[Segment] = field(repr=False)
     pooled: Mapping[str, float] = field(default_factory=dict)  # corpus scores that are not means, as BLEU's
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    rows: Sequence[Row] = field(default=(), repr=False)  # the texts, for those who want to see them
 
     def __len__(self) -> int:
         return len(self.segments)
@@ -319,6 +327,20 @@ class Report:
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """One self-contained interactive file that opens without any request; also written to `path` if given."""
+        from evalign.render.documents import report_document
+        from evalign.render.export import write_html
+
+        return write_html(report_document(self), path)
+
+    def _repr_html_(self) -> str:
+        from evalign.render.documents import report_document
+        from evalign.render.export import notebook_html
+        from evalign.render.notebook import static_report
+
+        return notebook_html(report_document(self), static_report(self))
 
     def to_pandas(self) -> pandas.DataFrame:
         """One line per row: id, the fields, flags."""

@@ -133,7 +133,7 @@ def test_align_shows_partners_and_json_holds_the_matrix(run):
     document = json.loads(run("align", "the cat sat", "a cat was here", "-m", SPEC, "--json").stdout)
     assert document["candidate"]["pieces"] == ["<s>", "the", "cat", "sat", "</s>"]
     assert len(document["similarity"]) == 5
-    assert document["candidate"]["partners"][2] == 2
+    assert document["matchings"][0]["candidate_partners"][2] == 2
 
 
 def test_explain_writes_out_the_arithmetic(run):

@@ -72,7 +72,9 @@ def test_to_dict_is_plain_json(tiny):
     words = [side["text"][start:stop] for (start, stop), special in zip(side["offsets"], side["special"], strict=True)
              if not special]  # fmt: skip
     assert "".join(words) == "Theriver"
-    assert len(side["pieces"]) == len(side["weights"]) == len(side["values"]) == len(side["partners"])
+    [greedy] = plain["matchings"]
+    assert len(side["pieces"]) == len(side["weights"]) == len(greedy["candidate_values"])
+    assert len(greedy["candidate_partners"]) == len(side["words"]) == len(side["pieces"])
 
 
 def tokens(count):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
+from evalign.cli.corpus_page import PageRows, page_option, read_twice
 from evalign.cli.inputs import Given, field_options, file_options
 from evalign.cli.options import format_option, metrics_option, parse_metrics, stdout_console, threads_option
 from evalign.errors import SpecError
@@ -11,10 +14,12 @@ from evalign.jobs.comparing import compare_sources
 from evalign.jobs.comparison import TESTS, ComparisonPlan, SystemComparison
 from evalign.jobs.pairing import ID, TEXT
 from evalign.jobs.regressions import Limits, Regression, regressions
+from evalign.jobs.scoring import Result
 from evalign.render import comparison as drawn
 from evalign.render.progress import progress
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.clusters import CORRECTIONS
+from evalign.types import Segment
 
 BOTH = "both"
 SOME_FAILED, WORSE = 3, 4
@@ -40,17 +45,19 @@ SOME_FAILED, WORSE = 3, 4
 @click.option("--fail-if-worse", "limits", multiple=True, metavar="LIMIT", help="Exit code 4 if a system is worse than "
               "the baseline by more than this, significantly. A number, or METRIC=NUMBER; repeatable.")  # fmt: skip
 @format_option
+@page_option
 @field_options
 @threads_option
 def compare(given: Given, specs: tuple[str, ...], baseline: str | None, pair_by: str | None, test: str, samples: int,
             seed: int, alpha: float, correction: str, examples: int, limits: tuple[str, ...], form: str,
-            threads: int) -> int:  # fmt: skip
+            page: Path | None, threads: int) -> int:  # fmt: skip
     """Compare systems on the same rows.
 
     \b
     evalign compare -c old.txt -c new.txt -r reference.txt -m bleu -m chrf
     evalign compare data.jsonl --baseline old -m rouge --examples 5
     evalign compare -c main.txt -c branch.txt -r reference.txt -m bleu --fail-if-worse 0.5
+    evalign compare -c old.txt -c new.txt -r reference.txt -m bertscore --html compared.html
 
     Each system gets its score with a bootstrap interval, its difference from the baseline, two-sided p-values by
     paired bootstrap resampling and approximate randomisation, rows won, lost and tied, and the rows that differ most.
@@ -64,10 +71,18 @@ def compare(given: Given, specs: tuple[str, ...], baseline: str | None, pair_by:
     tests = TESTS if test == BOTH else (test,)
     given, pair_by = _paired(given, pair_by)
     plan = ComparisonPlan(baseline, pair_by, tests, Resampling(samples, seed), alpha, correction, examples)
-    found = compare_sources(given.rows(metrics), metrics, plan, progress)
+    inputs = read_twice(given.rows(metrics))
+    shown = PageRows(metrics)
+    found = compare_sources(inputs, metrics, plan, progress, shown if page is not None else _unseen)
+    if page is not None:
+        shown.write(page, inputs, found)
     worse = regressions(found, allowed) if limits else None
     _show(found, worse, form)
     return _exit_code(found, worse or [])
+
+
+def _unseen(_result: Result, _segment: Segment) -> None:
+    """Without a page, segments are not kept."""
 
 
 def _paired(given: Given, pair_by: str | None) -> tuple[Given, str | None]:

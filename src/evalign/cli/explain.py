@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 from importlib import import_module
 from typing import Any
 
 import click
+from rich.console import Console
+from rich.text import Text
 
-from evalign.cli.options import aligned, matching_metric, parse_metric, stdout_console, threads_option
+from evalign.cli.aligning import aligned, matching_metric
+from evalign.cli.options import parse_metric, stdout_console, threads_option
+from evalign.encoders.lstm_file import demonstration_file
 from evalign.errors import SpecError
 from evalign.metrics.base import Metric
 from evalign.metrics.registry import METRICS
@@ -22,16 +28,34 @@ EXPLAINERS = {
     "smog": "explain_simplification:explain_readability",
     "meteor": "explain_meteor:explain_meteor",
     "bartscore": "explain_bartscore:explain_bartscore",
+    "lstm": "explain_lstm:explain_lstm",
 } | {name: "explain_rouge:explain_rouge" for name in METRICS if name.startswith("rouge")}
 
 
 @click.command()
-@click.argument("candidate")
+@click.argument("candidate", required=False)
 @click.argument("reference", required=False)
 @click.option("-m", "--metric", "spec", default="bertscore", show_default=True, metavar="SPEC")
 @click.option("-s", "--source", help="The source text, which sari compares with.")
+@click.option(
+    "--lstm",
+    "cell",
+    is_flag=False,
+    flag_value="",
+    metavar="[FILE]",
+    help="Trace an LSTM's gates word by word: of a trained file, or of the small one that comes along.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The trace of --lstm as JSON.")
 @threads_option
-def explain(candidate: str, reference: str | None, spec: str, source: str | None, threads: int) -> None:
+def explain(
+    candidate: str | None,
+    reference: str | None,
+    spec: str,
+    source: str | None,
+    cell: str | None,
+    as_json: bool,
+    threads: int,
+) -> None:
     """Show a metric's arithmetic, step by step.
 
     \b
@@ -40,8 +64,17 @@ def explain(candidate: str, reference: str | None, spec: str, source: str | None
     evalign explain "the cat sat" "a cat was sitting" -m moverscore
     evalign explain "police kill the gunman" "police killed the gunman" -m rougeL
     evalign explain "the cat sat on the mat" "on the mat sat the cat" -m meteor
+    evalign explain --lstm "the cat sat on the mat"
+    evalign explain --lstm lstm.safetensors "the cat sat on the mat"
     """
     console = stdout_console()
+    if cell is not None:
+        _trace_lstm(console, cell, [text for text in (candidate, reference) if text is not None], as_json)
+        return
+    if candidate is None:
+        raise click.UsageError("Missing argument 'CANDIDATE'.")
+    if as_json:
+        raise SpecError("--json shows the trace of --lstm; for an alignment there is evalign align --json")
     metric = parse_metric(spec, threads)
     texts = _texts(metric, candidate, reference, source)
     if metric.name in EXPLAINERS:
@@ -51,6 +84,24 @@ def explain(candidate: str, reference: str | None, spec: str, source: str | None
         return
     matching = matching_metric(spec, threads)
     console.print(explain_matching(matching, aligned(matching, **texts), console.width))
+
+
+def _trace_lstm(console: Console, file: str, texts: list[str], as_json: bool) -> None:
+    """`--lstm TEXT` is meant as it reads: without another text, what follows the option is the text."""
+    from evalign.metrics.lstm import LSTM
+    from evalign.render.explain_lstm import explain_lstm, lstm_json
+
+    if not texts and file and not os.path.exists(file):
+        file, texts = "", [file]
+    if len(texts) != 1:
+        raise SpecError("--lstm traces one text: evalign explain --lstm FILE 'a short text'")
+    metric = LSTM(file or str(demonstration_file()))
+    if as_json:
+        click.echo(json.dumps(lstm_json(metric, texts[0]), indent=2))
+        return
+    console.print(explain_lstm(metric, texts[0]))
+    if not file:
+        console.print(Text("The small cell that comes with evalign; --lstm FILE traces a trained one.", style="dim"))
 
 
 def _texts(metric: Metric, candidate: str, reference: str | None, source: str | None) -> dict[str, str]:

@@ -6,17 +6,14 @@ import dataclasses
 import shutil
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
 
-from evalign.errors import InputError, SpecError
 from evalign.metrics.base import Metric
-from evalign.metrics.prf import PRFMetric
 from evalign.metrics.registry import expand, metric
 from evalign.render.tables import FORMATS
-from evalign.types import Alignment
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -59,28 +56,3 @@ def _threaded(parsed: Metric, threads: int) -> Metric:
 def stdout_console() -> Console:
     """As wide as the terminal; wide when output goes to a file, so that no table is folded there."""
     return Console(width=None if sys.stdout.isatty() else max(160, shutil.get_terminal_size().columns), highlight=False)
-
-
-class Aligning(Protocol):
-    """A metric that can show who meets whom."""
-
-    def align(self, candidate: str, reference: str) -> Alignment:
-        """The alignment of one pair."""
-        ...
-
-
-def matching_metric(spec: str, threads: int = 0) -> Aligning:
-    """A metric from a spec, if it matches tokens."""
-    chosen = parse_metric(spec, threads)
-    if not isinstance(chosen, PRFMetric) and chosen.name != "moverscore":
-        raise SpecError(f"{chosen.name} does not match tokens; try bertscore, lisascore or moverscore")
-    return cast(Aligning, chosen)
-
-
-def aligned(metric: Aligning, candidate: str, reference: str) -> Alignment:
-    """The alignment of two texts that both have something to match."""
-    alignment = metric.align(candidate, reference)
-    for name, side in (("candidate", alignment.candidate), ("reference", alignment.reference)):
-        if side.empty:
-            raise InputError(f"the {name} is empty, so there is nothing to match")
-    return alignment

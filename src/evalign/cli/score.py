@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from evalign.cli.corpus_page import PageRows, page_option, read_twice
 from evalign.cli.inputs import Given, field_options, file_options
 from evalign.cli.options import format_option, metrics_option, parse_metrics, stdout_console, threads_option
 from evalign.errors import SpecError
@@ -30,25 +31,32 @@ Emit = Callable[[Result, Segment], None]
 @metrics_option
 @format_option
 @click.option("--segments", metavar="FILE", help="Every row's scores, as JSON lines; '-': inside --format json or tsv.")
+@page_option
 @field_options
 @threads_option
-def score(given: Given, specs: tuple[str, ...], form: str, segments: str | None, threads: int) -> int:
+def score(
+    given: Given, specs: tuple[str, ...], form: str, segments: str | None, page: Path | None, threads: int
+) -> int:
     """Score candidates against references.
 
     \b
     evalign score -c system.txt -r reference.txt
     evalign score -c a.txt -c b.txt -r ref1.txt -r ref2.txt -m bertscore --format latex
     evalign score data.jsonl --segments scores.jsonl
+    evalign score data.jsonl -m bertscore -m chrf --html report.html
 
     DATA is JSONL (fields candidate, references, and optionally id, source, system), CSV, TSV or Parquet, plain
     or gzipped; '-' is standard input. Exit code 0: all rows scored, 2: bad input, 3: some rows failed.
     """
     metrics = parse_metrics(specs, threads)
-    inputs = given.rows(metrics)
+    inputs = given.rows(metrics) if page is None else read_twice(given.rows(metrics))
+    shown = PageRows(metrics)
     if segments == STDIN and form not in ("json", "tsv"):
         raise SpecError("--segments - goes with --format json or tsv; with others, give a file name")
     with _segment_sink(segments) as sink:
-        results = _run(inputs, metrics, sink)
+        results = _run(inputs, metrics, [sink] if page is None else [sink, shown])
+    if page is not None:
+        shown.write(page, inputs)
     _show(results, form, sink if segments == STDIN else None)
     for note in dict.fromkeys(result.note for result in results if result.note):
         click.echo(f"evalign: {note}", err=True)
@@ -79,14 +87,15 @@ def _segment_sink(target: str | None) -> Iterator[_Sink]:
         yield _Sink(stream)
 
 
-def _run(inputs: list[RowSource], metrics: list[Metric], sink: Emit) -> list[Result]:
+def _run(inputs: list[RowSource], metrics: list[Metric], sinks: list[Emit]) -> list[Result]:
     results: list[Result] = []
     counts = [one.count() for one in inputs]
     total = None if None in counts else sum(count or 0 for count in counts) * len(metrics)
     with progress("scoring", total) as advance:
 
         def emit(result: Result, segment: Segment) -> None:
-            sink(result, segment)
+            for sink in sinks:
+                sink(result, segment)
             advance()
 
         for one in inputs:

@@ -19,6 +19,7 @@ from evalign.encoders.batching import TOKEN_BUDGET, pad, plan_batches
 from evalign.encoders.tokenizer import Tokenizer
 from evalign.encoders.windows import Window, plan_windows
 from evalign.errors import ModelError, TextTooLongError
+from evalign.stopping import check_stopped
 from evalign.types import Embedded, Ints, Tokens
 
 SETTLE_TOKENS = 512
@@ -130,7 +131,8 @@ class BatchingEncoder(ABC):
     def _fit(self, tokens: Tokens) -> Tokens:
         windows = self._windows(tokens)
         if len(windows) > 1:
-            return replace(tokens, windows=len(windows))
+            first = len(self.tokenizer.prefix_ids)
+            return replace(tokens, borders=tuple(first + window.keep_start for window in windows[1:]))
         excess = len(tokens) - self.tokenizer.frame_length - windows[0].stop
         if excess == 0:
             return tokens
@@ -157,6 +159,7 @@ class BatchingEncoder(ABC):
         lengths = [width or len(sequence) for sequence in sequences]
         for batch in plan_batches(lengths, self.reading.token_budget):
             ids, mask = pad([sequences[index] for index in batch], self.pad_id, width)
+            check_stopped()
             vectors = self.forward(ids, mask)
             if not np.isfinite(vectors[:, mask > 0]).all():
                 raise ModelError(f"{self.name} gave NaN or infinite vectors; damaged weights, or use precision=fp32")

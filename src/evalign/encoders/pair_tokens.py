@@ -129,5 +129,5 @@ def _made(tokenizer: Any, text: str, ids: list[int], special: Bools, offsets: In
     numbers = np.array(ids, dtype=np.int64)
     places = np.where(special[:, None], 0, np.clip(offsets, 0, len(text))).astype(np.int32)
     unknown = tokenizer.unk_token_id
-    count = 0 if unknown is None else int(((numbers == unknown) & ~special).sum())
-    return Tokens(text, tuple(tokenizer.convert_ids_to_tokens(ids)), numbers, places, special, count)
+    unread = tuple(np.flatnonzero((numbers == unknown) & ~special).tolist()) if unknown is not None else ()
+    return Tokens(text, tuple(tokenizer.convert_ids_to_tokens(ids)), numbers, places, special, unread)

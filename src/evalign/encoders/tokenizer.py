@@ -88,8 +88,8 @@ class Tokenizer:
         offsets = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
         offsets[~special] += len(text) - len(text.lstrip())
         ids = np.array(encoding.ids, dtype=np.int64)
-        unknown = int(((ids == self.unknown_id) & ~special).sum()) if self.unknown_id is not None else 0
-        return Tokens(text, tuple(encoding.tokens), ids, offsets, special, unknown)
+        unknown = np.flatnonzero((ids == self.unknown_id) & ~special) if self.unknown_id is not None else ids[:0]
+        return Tokens(text, tuple(encoding.tokens), ids, offsets, special, tuple(unknown.tolist()))
 
 
 def utf8(text: str) -> str:

@@ -18,14 +18,15 @@ from evalign.errors import InputError, SpecError, nearest
 from evalign.jobs.comparison import ComparisonPlan, MetricComparison, SystemComparison, SystemScore, Versus
 from evalign.jobs.examples import Example, Examples
 from evalign.jobs.paired_scores import PairedScores, score_pairs
-from evalign.jobs.pairing import Pairing, pair_rows
+from evalign.jobs.pairing import ID, pair_rows
 from evalign.jobs.rows import InMemory, RowSource
+from evalign.jobs.scoring import Result
 from evalign.metrics.base import Metric
 from evalign.metrics.registry import metric as parsed_metric
 from evalign.metrics.rows import make_rows
 from evalign.stats.clusters import adjusted, clusters
 from evalign.stats.system_tests import SystemTest, approximate_randomisation, paired_bootstrap
-from evalign.types import Floats
+from evalign.types import Floats, Segment
 
 TIE = 1e-5  # what the batch that a text was encoded in can move a score by
 
@@ -54,24 +55,39 @@ def compare_sources(
     metrics: Sequence[Metric],
     plan: ComparisonPlan | None = None,
     watch: Watch = lambda _what, _total: nullcontext(lambda: None),
+    emit: Callable[[Result, Segment], object] = lambda _result, _segment: None,
 ) -> SystemComparison:
-    """Compares the systems of files; `watch` opens a progress bar. Streams are kept in memory, files are read again."""
+    """Compares the systems of files; `watch` opens a progress bar, `emit` gets every segment as it is made.
+
+    Streams are kept in memory, files are read again.
+    """
     plan = plan or ComparisonPlan()
     metrics = list(dict.fromkeys(metrics))
     if not metrics:
         raise SpecError("no metrics: name at least one to compare the systems by")
     sources = [source if source.rereadable else InMemory(list(source)) for source in sources]
     pairing = pair_rows(sources, plan.pair_by)
-    baseline = _baseline(pairing, plan)
-    order = [baseline, *(system for system in pairing.systems if system != baseline)]
+    order = _order(pairing.systems, plan)
     with watch("scoring", pairing.rows * len(order) * len(metrics)) as advance:
-        tables = score_pairs(sources, pairing, metrics, advance)
+        tables = score_pairs(sources, pairing, list(metrics), lambda *scored: (emit(*scored), advance()))
+    return compare_scored(tables, plan, pairing.by, lambda chosen: chosen.read(sources, pairing), watch)
+
+
+def compare_scored(
+    tables: Sequence[PairedScores],
+    plan: ComparisonPlan,
+    paired_by: str = ID,
+    read: Callable[[Examples], Mapping[tuple[str, str], Sequence[Example]]] = lambda _chosen: {},
+    watch: Watch = lambda _what, _total: nullcontext(lambda: None),
+) -> SystemComparison:
+    """Compares scores that are there already, a table per metric; `read` finds the texts of the rows to be shown."""
+    order = _order(list(tables[0].values), plan)
     _check_scored(tables)
-    examples = Examples.of(tables, order, plan.examples, TIE).read(sources, pairing)
+    examples = read(Examples.of(tables, order, plan.examples, TIE))
     pairs = list(combinations(order, 2)) if len(order) > 2 else [(order[0], order[1])]
     with watch("testing", len(pairs) * len(tables)) as advance:
         compared = [_compared(table, order, _tested(table, pairs, plan, advance), plan, examples) for table in tables]
-    return SystemComparison(plan, baseline, pairing.by, pairing.rows, compared)
+    return SystemComparison(plan, order[0], paired_by, tables[0].rows, compared)
 
 
 @dataclass(frozen=True)
@@ -168,12 +184,12 @@ def _wins_losses_ties(table: PairedScores, baseline: str, system: str) -> tuple[
     return wins, losses, len(gains) - wins - losses
 
 
-def _baseline(pairing: Pairing, plan: ComparisonPlan) -> str:
-    if plan.baseline is None:
-        return pairing.systems[0]
-    if plan.baseline not in pairing.places:
-        raise SpecError(f"baseline={plan.baseline}: no such system; {nearest(plan.baseline, pairing.systems)}")
-    return plan.baseline
+def _order(systems: Sequence[str], plan: ComparisonPlan) -> list[str]:
+    """The baseline first."""
+    baseline = systems[0] if plan.baseline is None else plan.baseline
+    if baseline not in systems:
+        raise SpecError(f"baseline={baseline}: no such system; {nearest(baseline, systems)}")
+    return [baseline, *(system for system in systems if system != baseline)]
 
 
 def _check_scored(tables: Iterable[PairedScores]) -> None:

@@ -52,6 +52,11 @@ class PairedScores:
             self.statistics[system][place] = segment.statistics
 
     @property
+    def pooled(self) -> bool:
+        """Whether the corpus score comes from sums of statistics, not from a mean."""
+        return self._pooled is not None
+
+    @property
     def main(self) -> str:
         """The field that is compared."""
         return self.metric.fields[-1]
@@ -78,9 +83,9 @@ class PairedScores:
 
 
 def score_pairs(
-    sources: Iterable[RowSource], pairing: Pairing, metrics: list[Metric], advance: Callable[[], object]
+    sources: Iterable[RowSource], pairing: Pairing, metrics: list[Metric], emit: Callable[[Result, Segment], object]
 ) -> list[PairedScores]:
-    """Scores every source with every metric; `advance` is called once per row and metric."""
+    """Scores every source with every metric; `emit` gets every segment as it is made."""
     found = {str(metric): PairedScores(metric, pairing.rows) for metric in metrics}
     done: Counter[tuple[str, str]] = Counter()
 
@@ -88,7 +93,7 @@ def score_pairs(
         key = result.system, result.metric
         found[result.metric].add(result.system, int(pairing.places[result.system][done[key]]), segment)
         done[key] += 1
-        advance()
+        emit(result, segment)
 
     for source in sources:
         for result in score_source(source, metrics, take):

@@ -93,7 +93,7 @@ def score_source(
                 scorer.settle()
             if number == 0 and all(map(metric.lacks, block)):
                 metric.check_needs(block)  # nobody has it: a wrong file, not a bad row
-            for row, segment in zip(block, _scored(metric, scorer, block), strict=True):
+            for row, segment in zip(block, scored_block(metric, scorer, block), strict=True):
                 key = row.system, spec
                 if key not in results:
                     results[key] = Result(
@@ -110,17 +110,7 @@ def score_source(
     return list(results.values())
 
 
-def _scorer(metric: Metric, source: RowSource) -> Scorer:
-    if not metric.needs_corpus:
-        return metric.scorer()
-    if not source.rereadable:
-        raise SpecError(
-            f"{metric}: a stream can be read only once; fit a table first (evalign idf fit) and pass idf=FILE"
-        )
-    return metric.scorer(source)
-
-
-def _scored(metric: Metric, scorer: Scorer, block: list[Row]) -> Iterator[Segment]:
+def scored_block(metric: Metric, scorer: Scorer, block: list[Row]) -> Iterator[Segment]:
     """A row that cannot be scored fails alone; its neighbours are scored."""
     complete = [row for row in block if metric.lacks(row) is None]
     try:
@@ -130,6 +120,16 @@ def _scored(metric: Metric, scorer: Scorer, block: list[Row]) -> Iterator[Segmen
     for row in block:
         lacking = metric.lacks(row)
         yield next(scored) if lacking is None else Segment(row.id, {}, error=lacking)
+
+
+def _scorer(metric: Metric, source: RowSource) -> Scorer:
+    if not metric.needs_corpus:
+        return metric.scorer()
+    if not source.rereadable:
+        raise SpecError(
+            f"{metric}: a stream can be read only once; fit a table first (evalign idf fit) and pass idf=FILE"
+        )
+    return metric.scorer(source)
 
 
 def _alone(scorer: Scorer, row: Row) -> Segment:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -105,13 +105,15 @@ class Metric(ABC):
 
     def report(self, scorer: Scorer, rows: Iterable[Row]) -> Report:
         """Runs a scorer over rows, block by block."""
+        rows = list(rows)
         segments = [segment for block in blocks(rows) for segment in scorer.score(block)]
+        report = Report(str(self), str(scorer.signature), self.fields, segments, rows=rows)
         corpus = self.corpus()
         if corpus is None:
-            return Report(str(self), str(scorer.signature), self.fields, segments)
+            return report
         for segment in segments:
             corpus.add(segment)
-        return Report(str(self), str(scorer.signature), self.fields, segments, corpus.scores(), corpus.intervals())
+        return replace(report, pooled=corpus.scores(), intervals=corpus.intervals())
 
     def check_needs(self, rows: Iterable[Row]) -> None:
         """Raises for the first row without what the metric compares with."""

@@ -21,7 +21,9 @@ from evalign.matching.ngrams import cosines, ngrams
 from evalign.metrics.base import option
 from evalign.metrics.rows import make_rows
 from evalign.metrics.tokens import Matched, Side, TokenMetric, TokenScorer, add_counts, total_counts
+from evalign.stopping import check_stopped
 from evalign.text.idf import TokenWeights
+from evalign.text.pieces import continues
 from evalign.text.stopwords import ENGLISH
 from evalign.types import Alignment, Embedded, Floats, Ints, Row, Tokens
 
@@ -51,10 +53,10 @@ class MoverScore(TokenMetric):
     fraction: float = option(0.9, "share of the mass that transport=partial carries")
     penalty: float = option(0.5, "price of a unit of mass that transport=unbalanced leaves")
 
-    def scorer(self, corpus: Iterable[Row] | None = None) -> MoverScorer:
-        """Loads the encoder and the IDF table."""
+    def scorer(self, corpus: Iterable[Row] | None = None, weights: TokenWeights | None = None) -> MoverScorer:
+        """Loads the encoder and the IDF table; `weights` overrides `idf`."""
         memory = open_encoder(self.choice())
-        return MoverScorer(self, memory, self.corpus_weights(memory.encoder, corpus))
+        return MoverScorer(self, memory, weights or self.corpus_weights(memory.encoder, corpus))
 
     def align(self, candidate: str, reference: str) -> Alignment:
         """The plan of one pair: cells are who sends mass to whom."""
@@ -106,6 +108,7 @@ class MoverScorer(TokenScorer):
         worst = np.full(1, self.metric.worst)
         matched: list[Matched] = []
         for one, other in pairs:
+            check_stopped()
             if one.empty or other.empty:
                 matched.append((worst, {}))
                 continue
@@ -193,18 +196,11 @@ def _taking_part(tokens: Tokens, metric: MoverScore) -> Floats:
         word = piece.lower().lstrip("▁Ġ")
         left_out = (
             (metric.stopwords == "drop" and word in ENGLISH)
-            or (metric.subwords == "drop" and _continues(tokens, place))
+            or (metric.subwords == "drop" and continues(tokens, place))
             or (metric.punctuation == "drop" and bool(word) and all(char in string.punctuation for char in word))
         )
         part[place] = 0.0 if left_out else 1.0
     return part
-
-
-def _continues(tokens: Tokens, place: int) -> bool:
-    """Whether a token goes on where the one before it ended, inside a word."""
-    start, before = int(tokens.offsets[place][0]), int(tokens.offsets[place - 1][1]) if place else -1
-    text = tokens.text
-    return 0 < start == before and text[start - 1].isalnum() and text[start : start + 1].isalnum()
 
 
 def _gram_tokens(tokens: Tokens, n: int) -> Tokens:
@@ -220,6 +216,8 @@ def _gram_tokens(tokens: Tokens, n: int) -> Tokens:
         ids=tokens.ids[:count],
         offsets=np.array(offsets, dtype=np.int32),
         special=np.zeros(count, dtype=bool),
+        unknown=tuple(place for place in tokens.unknown if place < count),
+        borders=tuple(place for place in tokens.borders if place < count),
     )
 
 

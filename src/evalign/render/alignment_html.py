@@ -31,6 +31,11 @@ def alignment_html(alignment: Alignment) -> str:
     return f"<p>candidate</p>{ours}<p>reference</p>{theirs}<p>{scores}{flags}</p>"
 
 
+def quality_of(value: float) -> str:
+    """q3 for the best matches to q0 for none."""
+    return next((name for floor, name in QUALITY if value >= floor), "q0")
+
+
 def _boxes(tokens: Tokens, values: Floats, partners: Ints, others: Tokens) -> str:
     own = [index for index in range(len(tokens)) if not tokens.special[index]]
     boxes = [_box(tokens, index, float(values[index]), int(partners[index]), others) for index in own[:MOST_TOKENS]]
@@ -41,7 +46,7 @@ def _boxes(tokens: Tokens, values: Floats, partners: Ints, others: Tokens) -> st
 def _box(tokens: Tokens, index: int, value: float, partner: int, others: Tokens) -> str:
     surface = tokens.surface(index)
     met = others.surface(partner) if partner >= 0 else ""
-    quality = next((name for floor, name in QUALITY if value >= floor), "q0")
+    quality = quality_of(value)
     below = "" if met.lower() == surface.lower() else f"{text(met)} " if met else "no partner "
     title = f"{text(surface)} meets {text(met)}, {value:.2f}" if met else f"{text(surface)} has no partner"
     return f'<li class="{quality}" title="{title}"><bdi>{text(surface)}</bdi><small>{below}{value:.2f}</small></li>'

@@ -1,0 +1,54 @@
+"""`--html` of `score` and `compare`: the rows, their texts and scores as one interactive file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from evalign.jobs.comparison import SystemComparison
+from evalign.jobs.rows import InMemory, RowSource
+from evalign.jobs.scoring import Result
+from evalign.metrics.base import Metric
+from evalign.render.documents import scores_document
+from evalign.render.export import write_html
+from evalign.types import Segment
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def page_option(function: Function) -> Function:
+    """`--html FILE`, as `page`."""
+    return click.option(
+        "--html", "page", type=click.Path(dir_okay=False, path_type=Path),
+        help="Write an interactive report of all rows: one file, which opens offline.",
+    )(function)  # fmt: skip
+
+
+def read_twice(inputs: Sequence[RowSource]) -> list[RowSource]:
+    """Sources whose rows can be read again for their texts; streams are kept in memory."""
+    return [one if one.rereadable else InMemory(list(one)) for one in inputs]
+
+
+class PageRows:
+    """Takes in segments as they are made, and writes the page when all are there."""
+
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self.metrics = list(dict.fromkeys(metrics))
+        self._segments: dict[str, list[Segment]] = {str(metric): [] for metric in self.metrics}
+        self._results: dict[int, Result] = {}
+
+    def __call__(self, result: Result, segment: Segment) -> None:
+        """Takes in one segment."""
+        self._segments[result.metric].append(segment)
+        self._results[id(result)] = result
+
+    def write(self, path: Path, inputs: Sequence[RowSource], comparison: SystemComparison | None = None) -> None:
+        """Reads the rows once more for their texts."""
+        rows = (row for one in inputs for row in one)
+        results = [result.to_dict() for result in self._results.values()]
+        told = comparison.to_dict() if comparison is not None else None
+        write_html(scores_document(self.metrics, results, rows, list(self._segments.values()), told), path)
+        click.echo(f"{path}: written", err=True)

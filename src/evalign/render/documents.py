@@ -1,0 +1,222 @@
+"""The two versioned JSON documents that the page, the exported file and the notebook draw; schemas in `schema/`.
+
+    alignments of one pair  --alignment_document-->  evalign.alignment, version 1
+    reports, rows           --corpus_document-->     evalign.corpus, version 1
+
+Only plain JSON values come out: finite numbers, and texts without lone surrogates, so that every reader takes them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from evalign.encoders.tokenizer import utf8
+from evalign.errors import SpecError
+from evalign.metrics.base import Metric
+from evalign.metrics.baseline import shipped
+from evalign.metrics.registry import METRICS, metric_class
+from evalign.metrics.signature import Signature
+from evalign.text.pieces import word_numbers
+from evalign.types import Alignment, Floats, Report, Row, Segment, Tokens, corpus_entries
+from evalign.version import __version__
+
+ALIGNMENT = "evalign.alignment"
+CORPUS = "evalign.corpus"
+VERSION = 1
+STEPS = 65535
+
+
+def alignment_document(
+    alignments: Mapping[str, Alignment],
+    skipped: Mapping[str, str] | None = None,
+    metric: str = "",
+    packed: bool = False,
+) -> dict[str, Any]:
+    """One pair under one or several matchings of the same matrix, the first being the one that was asked for.
+
+    `packed` writes the matrix as 16-bit numbers in base64, a third of the size and precise to five digits.
+    """
+    name, first = next(iter(alignments.items()))
+    return {
+        "format": ALIGNMENT,
+        "version": VERSION,
+        "evalign": __version__,
+        "metric": metric or Signature.parse(first.signature).name,
+        "signature": first.signature,
+        "matching": name,
+        "scores": _scores(first),
+        "candidate": _side(first.candidate, first.candidate_weights),
+        "reference": _side(first.reference, first.reference_weights),
+        "similarity": _packed(first.similarity) if packed else _plain(first.similarity, 6),
+        "matchings": [_matching(key, one) for key, one in alignments.items()],
+        "skipped": [{"name": key, "reason": utf8(reason)} for key, reason in (skipped or {}).items()],
+        "baseline": _baseline(first),
+        "flags": dict(first.counts),
+    }
+
+
+def matching_name(alignment: Alignment) -> str:
+    """`transport=exact` and `recursive-argmax,paper` without their settings, which the signature has."""
+    return alignment.matching.partition(",")[0].partition("=")[0]
+
+
+def metric_entry(
+    spec: str, signature: str, fields: Sequence[str], higher_is_better: bool = True,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+) -> dict[str, Any]:  # fmt: skip
+    """How a corpus document describes a metric; a bound that is infinite is null."""
+    ends = [float(end) if np.isfinite(end) else None for end in bounds]
+    described = {"metric": spec, "signature": signature, "fields": list(fields), "main": fields[-1]}
+    return described | {"higher_is_better": higher_is_better, "bounds": ends}
+
+
+def corpus_document(
+    metrics: Sequence[Mapping[str, Any]],
+    results: Sequence[Mapping[str, Any]],
+    rows: Iterable[Mapping[str, Any]],
+    problems: Sequence[Mapping[str, str]] = (),
+    comparison: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Scores of many rows: `metrics` by `metric_entry`, `results` as `evalign score` has them, rows by `row_entry`."""
+    return {
+        "format": CORPUS,
+        "version": VERSION,
+        "evalign": __version__,
+        "metrics": list(metrics),
+        "systems": list(dict.fromkeys(str(result["system"]) for result in results)),
+        "results": list(results),
+        "rows": list(rows),
+        "problems": list(problems),
+        "comparison": comparison,
+    }
+
+
+def scores_document(
+    metrics: Sequence[Metric],
+    results: Sequence[Mapping[str, Any]],
+    rows: Iterable[Row],
+    segments: Sequence[Sequence[Segment]],
+    comparison: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Rows with their texts, under several metrics: for each of them the segments in the order of the rows."""
+    signatures = {result["metric"]: result["signature"] for result in results}
+    entries = [
+        metric_entry(str(one), signatures[str(one)], one.fields, one.higher_is_better, one.bounds) for one in metrics
+    ]
+    scored = [row_entry(row, some) for row, some in zip(rows, zip(*segments, strict=True), strict=True)]
+    return corpus_document(entries, results, scored, comparison=comparison)
+
+
+def row_entry(row: Row, segments: Sequence[Segment], texts: bool = True) -> dict[str, Any]:
+    """One row with its segments, one per metric in the document's order."""
+    entry: dict[str, Any] = {"id": utf8(row.id), "system": utf8(row.system)}
+    if texts:
+        entry |= {"candidate": utf8(row.candidate), "references": [utf8(text) for text in row.references]}
+        entry |= {"source": utf8(row.source)} if row.source is not None else {}
+        entry |= {"human": row.human} if isinstance(row.human, int | float | str) else {}
+    entry |= {
+        "scores": [dict(one.scores) if one.error is None else None for one in segments],
+        "flags": [list(one.flags) for one in segments],
+        "errors": [one.error and utf8(one.error) for one in segments],
+    }
+    pooled = any(one.statistics for one in segments)
+    return entry | ({"statistics": [list(one.statistics) or None for one in segments]} if pooled else {})
+
+
+def report_document(report: Report) -> dict[str, Any]:
+    """A report in memory; its texts are there if the metric's own `score` made it."""
+    name = report.metric.partition("(")[0]
+    kind: Any = metric_class(name) if name in METRICS else Metric  # somebody's own metric: higher is better
+    about = metric_entry(report.metric, report.signature, report.fields, kind.higher_is_better, _bounds(kind))
+    rows = report.rows or [Row(segment.id, "") for segment in report.segments]
+    result = {"system": "", "metric": report.metric, "signature": report.signature, "n": len(report)}
+    means = {name: report.mean(name) for name in report.fields} if len(report) else {}
+    result |= {"scores": means, **corpus_entries(report.pooled, report.intervals), "flags": report.flags}
+    entries = [
+        row_entry(row, [segment], texts=bool(report.rows)) for row, segment in zip(rows, report.segments, strict=True)
+    ]
+    return corpus_document([about], [result], entries)
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The JSON Schema of `alignment` or `corpus` documents."""
+    file = resources.files("evalign.render").joinpath("schema", f"{name}.v{VERSION}.json")
+    read: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    return read
+
+
+def _bounds(kind: type[Metric]) -> tuple[float, float]:
+    return getattr(kind, "bounds", (-np.inf, np.inf))
+
+
+def _matching(name: str, alignment: Alignment) -> dict[str, Any]:
+    cells = alignment.cells
+    return {
+        "name": name,
+        "signature": alignment.signature,
+        "scores": _scores(alignment),
+        "cells": cells.tolist(),
+        "cell_values": _plain(alignment.similarity[cells[:, 0], cells[:, 1]]),
+        "masses": None if alignment.masses is None else _plain(alignment.masses, 9),
+        "candidate_partners": alignment.candidate_partners.tolist(),
+        "candidate_values": _plain(alignment.candidate_values),
+        "reference_partners": alignment.reference_partners.tolist(),
+        "reference_values": _plain(alignment.reference_values),
+        "never_chosen": {
+            "candidate": list(alignment.unmatched_candidate),
+            "reference": list(alignment.unmatched_reference),
+        },
+        "flags": dict(alignment.counts),
+    }
+
+
+def _side(tokens: Tokens, weights: Floats) -> dict[str, Any]:
+    return {
+        "text": utf8(tokens.text),
+        "pieces": [utf8(piece) for piece in tokens.pieces],
+        "offsets": tokens.offsets.tolist(),
+        "special": tokens.special.tolist(),
+        "unknown": list(tokens.unknown),
+        "words": word_numbers(tokens),
+        "weights": _plain(weights),
+        "windows": list(tokens.borders),
+        "dropped": tokens.dropped,
+        "flags": tokens.counts,
+    }
+
+
+def _scores(alignment: Alignment) -> dict[str, float]:
+    return {name: float(value) for name, value in alignment.scores.items()}
+
+
+def _plain(numbers: Floats, digits: int = 8) -> list[Any]:
+    plain: list[Any] = np.round(np.asarray(numbers, dtype=np.float64), digits).tolist()
+    return plain
+
+
+def _packed(matrix: Floats) -> dict[str, Any]:
+    low, high = (float(matrix.min()), float(matrix.max())) if matrix.size else (0.0, 0.0)
+    steps = np.round((matrix.astype(np.float64) - low) / ((high - low) or 1.0) * STEPS).astype("<u2")
+    rows, columns = matrix.shape
+    packed = {"rows": rows, "columns": columns, "low": low, "high": high}
+    return packed | {"uint16": base64.b64encode(steps.tobytes()).decode("ascii")}
+
+
+def _baseline(alignment: Alignment) -> dict[str, Any]:
+    """What unrelated text reaches: a match below it says little."""
+    try:
+        settings = Signature.parse(alignment.signature).settings
+    except SpecError:
+        settings = {}
+    fitted = shipped().get((settings.get("model", ""), "greedy", settings.get("specials", "keep")))
+    if fitted is not None and settings.get("layer") in fitted.by_layer:
+        value = fitted.by_layer[settings["layer"]][2]
+        return {"value": round(value, 6), "from": "what unrelated sentences reach with this model and layer"}
+    mean = float(alignment.similarity.mean()) if alignment.similarity.size else 0.0
+    return {"value": round(mean, 6), "from": "the mean similarity of all tokens of this pair; no baseline is fitted"}

@@ -1,0 +1,133 @@
+"""One self-contained HTML file: the page's own modules, its styles and a document, opened without any request.
+
+    render/page/*.js, *.css --bundle--> one script, one style --shell--> HTML --with_document--> the finished file
+
+The modules are the shipped source: they are put behind each other in the order of their imports, nothing else is done
+to them. A strict policy allows exactly this script and this style, by their hashes. `notebook_html` is what a notebook
+shows: plain boxes that need no script, and the interactive view in a sandboxed frame where scripts may run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from evalign.errors import InputError
+from evalign.folders import whole_file
+
+FILES = {  # what each kind of file holds: its entry module and its styles
+    "alignment": ("view_pair.js", ("base.css", "pair.css")),
+    "corpus": ("view_corpus.js", ("base.css", "corpus.css")),
+}
+SLOT = '{"evalign": "document"}'
+TITLES = {"alignment": "Token matches", "corpus": "Scores"}
+IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "\./(\w+\.js)";$')
+POLICY = (
+    "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; img-src data: blob:; "
+    "base-uri 'none'; form-action 'none'"
+)
+
+
+def page_file(name: str) -> bytes:
+    """The content of one file of the page; FileNotFoundError if there is none of that name."""
+    if not re.fullmatch(r"\w+\.(js|css|html|json)", name):
+        raise FileNotFoundError(name)
+    return resources.files("evalign.render").joinpath("page", name).read_bytes()
+
+
+@cache
+def bundle(entry: str) -> str:
+    """The entry module and all it imports as one script, every module behind those it needs."""
+    done: dict[str, str] = {}
+    _collect(entry, done, ())
+    return "\n".join(done.values())
+
+
+@cache
+def shell(kind: str) -> str:
+    """The HTML file for `alignment` or `corpus` documents, with a slot where the document goes."""
+    entry, styles = FILES[kind]
+    script, style = bundle(entry), "\n".join(page_file(name).decode() for name in styles)
+    policy = POLICY.format(script=_hash(script), style=_hash(style))
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{TITLES[kind]} · evalign</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        '<main id="view"><p>This page draws its picture with a script of its own; allow it, and reload.</p></main>\n'
+        f'<script type="application/json" id="evalign-document">{SLOT}</script>\n'
+        f'<script type="module">{script}</script>\n</body>\n</html>\n'
+    )
+
+
+def with_document(document: Mapping[str, Any]) -> str:
+    """The finished file. `<` never stands in the data as such, so no text can end the element that holds it."""
+    data = json.dumps(document, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    return shell(document["format"].removeprefix("evalign.")).replace(SLOT, data, 1)
+
+
+def write_html(document: Mapping[str, Any], path: str | Path | None = None) -> str:
+    """The finished file's text; also written to `path`, whole or not at all."""
+    text = with_document(document)
+    if path is not None:
+        try:
+            with whole_file(Path(path)) as stream:
+                stream.write(text)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
+    return text
+
+
+def notebook_html(document: Mapping[str, Any], static: str) -> str:
+    """Static HTML, which any notebook shows, and a frame that takes its place where scripts may run.
+
+    The frame may run its own script and nothing else: no cookies, no forms, no navigation, an origin of its own. The
+    few lines outside it set its height to what it reports, and hide the static boxes once it has drawn.
+    """
+    frame = html.escape(with_document(document), quote=True)
+    return (
+        f'<div class="evalign"><div class="evalign-static">{static}</div>'
+        f'<iframe class="evalign-frame" sandbox="allow-scripts allow-downloads" title="evalign" '
+        f'style="display:none;width:100%;border:0" height="400" srcdoc="{frame}"></iframe>'
+        f"<script>{NOTEBOOK_SCRIPT}</script></div>"
+    )
+
+
+NOTEBOOK_SCRIPT = """(() => {
+  const box = document.currentScript.closest(".evalign");
+  const frame = box.querySelector(".evalign-frame");
+  frame.style.display = "block";
+  addEventListener("message", (event) => {
+    const height = event.source === frame.contentWindow && event.data && event.data.evalignHeight;
+    if (!Number.isFinite(height) || height <= 0) return;
+    frame.style.height = Math.min(height, 4000) + "px";
+    box.querySelector(".evalign-static").style.display = "none";
+  });
+})();"""
+
+
+def _collect(name: str, done: dict[str, str], above: tuple[str, ...]) -> None:
+    if name in done:
+        return
+    if name in above:
+        raise ValueError(f"{name} imports itself through {' -> '.join(above)}")
+    kept = []
+    for line in page_file(name).decode().splitlines():
+        if found := IMPORT.match(line):
+            _collect(found[2], done, (*above, name))
+        else:
+            kept.append(line.removeprefix("export "))
+    done[name] = "\n".join(kept)
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

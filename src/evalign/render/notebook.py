@@ -1,0 +1,69 @@
+"""What a notebook shows of an Alignment or a Report before any script may run: plain HTML that is useful by itself.
+
+No <style> and no class is relied on (untrusted notebooks strip both); colours stand at the elements, with the text's
+own colour fixed beside them, so that it can be read on a light and on a dark page.
+"""
+
+from __future__ import annotations
+
+from evalign.render.alignment_html import MOST_TOKENS, quality_of
+from evalign.render.html import text
+from evalign.types import Alignment, Floats, Ints, Report, Tokens
+
+COLOURS = {"q3": "#a9d3f0", "q2": "#ddeefa", "q1": "#fdf0c4", "q0": "#ffdcbf"}
+MOST_ROWS = 10
+
+
+def static_alignment(alignment: Alignment) -> str:
+    """Both texts as marked words with their partners, the scores and the recipe."""
+    one, other = alignment.candidate, alignment.reference
+    scores = " &nbsp; ".join(f"{text(name)} <b>{value:.4f}</b>" for name, value in alignment.scores.items())
+    flags = f"<p>flags: {text(', '.join(alignment.flags))}</p>" if alignment.flags else ""
+    return (
+        f"<p>{scores}</p>"
+        + _line("candidate", one, alignment.candidate_values, alignment.candidate_partners, other)
+        + _line("reference", other, alignment.reference_values, alignment.reference_partners, one)
+        + f"{flags}<p><code>{text(alignment.signature)}</code></p>"
+    )
+
+
+def static_report(report: Report) -> str:
+    """The scores of all rows together, and the rows that score least."""
+    if not report.segments:
+        return f"<p>no rows</p><p><code>{text(report.signature)}</code></p>"
+    head = "".join(f"<th>{text(name)}</th>" for name in report.fields)
+    total = "".join(f"<td><b>{report.corpus(name):.4f}</b></td>" for name in report.fields)
+    order = sorted(range(len(report)), key=lambda place: report.segments[place].scores[report.fields[-1]])
+    lines = "".join(
+        f"<tr><td>{text(report.segments[place].id)}</td>"
+        + "".join(f"<td>{report.segments[place].scores[name]:.4f}</td>" for name in report.fields)
+        + f"<td>{text(report.rows[place].candidate[:100]) if report.rows else ''}</td></tr>"
+        for place in order[:MOST_ROWS]
+    )
+    more = f"<p>The {MOST_ROWS} lowest of {len(report)} rows.</p>" if len(report) > MOST_ROWS else ""
+    flags = "".join(f"<p>{text(flag)}: {count} rows</p>" for flag, count in report.flags.items())
+    return (
+        f"<table><thead><tr><th>{text(report.metric)}</th>{head}<th></th></tr></thead>"
+        f"<tbody><tr><td>all {len(report)} rows</td>{total}<td></td></tr>{lines}</tbody></table>"
+        f"{more}{flags}<p><code>{text(report.signature)}</code></p>"
+    )
+
+
+def _line(name: str, tokens: Tokens, values: Floats, partners: Ints, others: Tokens) -> str:
+    """The original text, every token marked by how well it fits; its partner is in the title."""
+    parts, end = [], 0
+    own = [place for place in range(len(tokens)) if not tokens.special[place]]
+    for place in own[:MOST_TOKENS]:
+        start, stop = (int(edge) for edge in tokens.offsets[place])
+        if start < end or stop <= start:
+            continue
+        met = others.surface(int(partners[place])) if partners[place] >= 0 else "nothing"
+        title = f"{text(tokens.surface(place))} meets {text(met)}, {values[place]:.2f}"
+        colour = COLOURS[quality_of(float(values[place]))]
+        parts.append(
+            f'{text(tokens.text[end:start])}<span title="{title}" style="background:{colour};color:#1b1f24">'
+            f"{text(tokens.text[start:stop])}</span>"
+        )
+        end = stop
+    rest = text(tokens.text[end:]) if len(own) <= MOST_TOKENS else f" … and {len(own) - MOST_TOKENS} more tokens"
+    return f'<p><b>{name}</b></p><p dir="auto">{"".join(parts)}{rest}</p>'

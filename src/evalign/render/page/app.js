@@ -1,0 +1,118 @@
+// The server's page: two tabs, the theme, and the state in the address. What the tabs do stands in app_pair.js,
+// upload.js and corpus.js.
+
+import { announce } from "./dom.js";
+import { makeApi } from "./api.js";
+import { pairForm } from "./app_pair.js";
+import { corpusView } from "./corpus.js";
+import { uploadPanel } from "./upload.js";
+import { htmlFile } from "./export_html.js";
+import { readFragment, writeFragment } from "./fragment.js";
+
+const APP_TABS = ["pair", "corpus"];
+
+startApp();
+
+async function startApp() {
+  startTheme();
+  const api = makeApi();
+  const state = { tab: "pair", ...readFragment() };
+  const tabs = startTabs((tab) => writeFragment(Object.assign(state, { tab })));
+  tabs.show(state.tab);
+  let references = null;
+  let corpus = null;
+  try {
+    const [{ models }, { metrics }, about, examples] = await Promise.all([
+      api.models(), api.metrics(), api.about(), fetch("/page/examples.json").then((answer) => answer.json()),
+    ]);
+    document.getElementById("version").textContent = about.evalign;
+    const form = pairForm({
+      api, models, examples,
+      corpusTexts: () => references,
+      onState: (pair, view) => writeFragment(Object.assign(state, { pair, view })),
+    });
+    uploadPanel(document.getElementById("upload"), {
+      api, models, limits: about.limits,
+      metrics: () => metrics,
+      exportHtml: htmlFile,
+      onCorpus: showCorpus,
+    });
+    restore();
+    addEventListener("hashchange", () => {
+      Object.assign(state, readFragment());
+      tabs.show(state.tab);
+      restore();
+    });
+
+    function restore() {
+      if (!state.pair) return;
+      form.apply(state.pair, state.view);
+      if (state.pair.candidate && state.pair.reference) form.run();
+    }
+
+    function showCorpus(doc) {
+      references = doc.rows.flatMap((row) => row.references ?? []);
+      form.corpusChanged();
+      const options = {
+        state: state.corpus ?? {},
+        onState: (seen) => writeFragment(Object.assign(state, { corpus: seen })),
+        openPair: (row, reference = 0) => {
+          tabs.show("pair");
+          document.getElementById("tab-pair").focus();
+          return form.open(row.candidate, row.references[reference] ?? "");
+        },
+        compare: (body, signal) => api.compare(body, signal),
+        exportHtml: htmlFile,
+      };
+      if (corpus) corpus.update(doc);
+      else corpus = corpusView(document.getElementById("corpus-result"), doc, options);
+    }
+  } catch (error) {
+    announce(error.message);
+    document.getElementById("pair-error").hidden = false;
+    document.getElementById("pair-error").textContent = error.message;
+  }
+}
+
+/** Tabs by mouse and by arrow keys. */
+function startTabs(onTab) {
+  const buttons = APP_TABS.map((name) => document.getElementById(`tab-${name}`));
+  function show(name) {
+    const chosen = APP_TABS.includes(name) ? name : APP_TABS[0];
+    APP_TABS.forEach((one, place) => {
+      buttons[place].setAttribute("aria-selected", String(one === chosen));
+      buttons[place].tabIndex = one === chosen ? 0 : -1;
+      document.getElementById(one).hidden = one !== chosen;
+    });
+    onTab(chosen);
+  }
+  buttons.forEach((button, place) => {
+    button.addEventListener("click", () => show(APP_TABS[place]));
+    button.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      const next = (place + step + buttons.length) % buttons.length;
+      show(APP_TABS[next]);
+      buttons[next].focus();
+    });
+  });
+  return { show };
+}
+
+/** Light, dark, or as the system has it; the choice is kept for this browser. */
+function startTheme() {
+  const button = document.getElementById("theme");
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const root = document.documentElement;
+  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+  const say = () => { button.textContent = isDark() ? "Light theme" : "Dark theme"; };
+  const kept = localStorage.getItem("evalign-theme");
+  if (kept === "light" || kept === "dark") root.dataset.theme = kept;
+  button.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    localStorage.setItem("evalign-theme", root.dataset.theme);
+    say();
+  });
+  system.addEventListener("change", say);
+  say();
+}

@@ -1,0 +1,153 @@
+// The arithmetic and the wording of numbers: quantiles and histograms as numpy's, densities for violins, percentiles,
+// and how a score, a difference and a p-value are written. Pure functions.
+
+const NUMBER_GRID = 128; // points of a violin's outline
+const NUMBER_FINE = 512; // cells that values are sorted into before their density is taken: 10,000 rows stay quick
+const MINUS = "\u2212";
+
+/** The finite numbers among some, in rising order. */
+export function sortedNumbers(values) {
+  return Float64Array.from(values).filter(Number.isFinite).sort();
+}
+
+/** A quantile by linear interpolation between order statistics. */
+export function quantile(sorted, share) {
+  if (!sorted.length) return NaN;
+  const place = (sorted.length - 1) * share;
+  const below = Math.floor(place);
+  const above = Math.min(below + 1, sorted.length - 1);
+  return sorted[below] + (sorted[above] - sorted[below]) * (place - below);
+}
+
+/** A sum that loses nothing to rounding that a reader could see (Neumaier). */
+export function exactSum(values) {
+  let sum = 0;
+  let lost = 0;
+  for (const value of values) {
+    const next = sum + value;
+    lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+    sum = next;
+  }
+  return sum + lost;
+}
+
+/** Round edges of about `wanted` bins around all values; at least one bin. */
+export function binEdges(sorted, wanted) {
+  if (!sorted.length) return [0, 1];
+  const low = sorted[0];
+  const high = sorted[sorted.length - 1];
+  const step = roundStep(high > low ? (high - low) / wanted : Math.abs(high) / 20 || 0.1);
+  const edge = (place) => Number((place * step).toPrecision(12));
+  const air = high > low ? 0 : 2; // a single value stands in the middle of a few bins
+  let first = Math.floor(low / step) - air;
+  let last = Math.max(Math.ceil(high / step), first + air + 1) + air;
+  while (edge(first) > low) first -= 1; // divisions round: no value may fall off the ends
+  while (edge(last) < high) last += 1;
+  return Array.from({ length: last - first + 1 }, (_none, place) => edge(first + place));
+}
+
+/** How many values lie in each bin; a value on an inner edge belongs above it, one on the last edge below it. */
+export function binCounts(sorted, edges) {
+  const counts = new Array(edges.length - 1).fill(0);
+  let bin = 0;
+  for (const value of sorted) {
+    if (value < edges[0]) continue;
+    while (bin < counts.length - 1 && value >= edges[bin + 1]) bin += 1;
+    if (value <= edges[bin + 1]) counts[bin] += 1;
+  }
+  return counts;
+}
+
+/** The density of values between their extremes, for a violin: {x, y} with the highest y being 1. */
+export function densityOf(sorted) {
+  const low = sorted[0];
+  const high = sorted[sorted.length - 1];
+  if (!sorted.length || !(high > low)) return { x: [low, high], y: [1, 1] };
+  const width = kernelWidth(sorted);
+  const cells = new Float64Array(NUMBER_FINE);
+  const scale = (NUMBER_FINE - 1) / (high - low);
+  for (const value of sorted) cells[Math.round((value - low) * scale)] += 1;
+  const x = Array.from({ length: NUMBER_GRID }, (_none, place) => low + (high - low) * place / (NUMBER_GRID - 1));
+  const y = x.map((at) => {
+    let sum = 0;
+    for (let cell = 0; cell < NUMBER_FINE; cell += 1) {
+      if (cells[cell]) sum += cells[cell] * Math.exp(-0.5 * ((at - low - cell / scale) / width) ** 2);
+    }
+    return sum;
+  });
+  const most = Math.max(...y);
+  return { x, y: y.map((value) => value / most) };
+}
+
+/** The place of each value among all: 0 the lowest, 100 the highest, ties share their mean place, 50 if alone. */
+export function percentiles(values) {
+  const order = values.map((_value, index) => index).sort((one, other) => values[one] - values[other]);
+  const places = new Array(values.length).fill(50);
+  if (values.length < 2) return places;
+  for (let start = 0; start < order.length;) {
+    let stop = start;
+    while (stop < order.length && values[order[stop]] === values[order[start]]) stop += 1;
+    for (let place = start; place < stop; place += 1) {
+      places[order[place]] = (start + stop - 1) / 2 / (values.length - 1) * 100;
+    }
+    start = stop;
+  }
+  return places;
+}
+
+/** Round values for the ticks of an axis. */
+export function axisTicks(low, high, wanted) {
+  const step = roundStep((high - low) / Math.max(wanted, 1));
+  const ticks = [];
+  for (let place = Math.ceil(low / step - 1e-9); place * step <= high + step * 1e-9; place += 1) {
+    ticks.push(Number((place * step).toPrecision(12)));
+  }
+  return ticks;
+}
+
+/** Four digits after the point for scores up to 1, three for log-probabilities, two for scores up to 100 and more. */
+export function scoreDigits(metric) {
+  const [low, high] = metric.bounds;
+  if (high === null || high >= 10) return 2;
+  return low !== null && high - low <= 2 ? 4 : 3;
+}
+
+/** A number with a true minus sign; nothing known is a dash. */
+export function numberText(value, digits, signed = false) {
+  if (typeof value !== "number" || !Number.isFinite(value)) return "\u2013";
+  const text = Math.abs(value).toFixed(digits);
+  if (Number(text) === 0) return signed ? `\u00b1${text}` : text;
+  return (value < 0 ? MINUS : signed ? "+" : "") + text;
+}
+
+/** "p = 0.003", never "p = 0". */
+export function pText(value) {
+  if (value < 0.001) return "p\u00a0<\u00a00.001";
+  return `p\u00a0=\u00a0${value.toFixed(value < 0.1 ? 3 : 2)}`;
+}
+
+/** 12345 as "12,345". */
+export function countText(count) {
+  return count.toLocaleString("en");
+}
+
+/** "1 row", "2 rows". */
+export function countOf(count, one, many = `${one}s`) {
+  return `${countText(count)} ${count === 1 ? one : many}`;
+}
+
+function roundStep(rough) {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const share = rough / power;
+  return Number(((share <= 1.0001 ? 1 : share <= 2 ? 2 : share <= 2.5 ? 2.5 : share <= 5
+    ? 5 : 10) * power).toPrecision(12));
+}
+
+/** Silverman's rule, with a floor so that many equal values do not make a needle. */
+function kernelWidth(sorted) {
+  const mean = exactSum(sorted) / sorted.length;
+  const deviation = Math.sqrt(exactSum(sorted.map((value) => (value - mean) ** 2)) / sorted.length);
+  const middle = (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / 1.34;
+  const spread = Math.min(deviation, middle || deviation);
+  return Math.max(0.9 * spread * sorted.length ** -0.2, (sorted[sorted.length - 1] - sorted[0]) / 200);
+}

@@ -1,0 +1,181 @@
+// CSV and TSV by RFC 4180, and JSON lines, as text comes in: quotes, doubled quotes, line breaks inside fields, CRLF,
+// LF or CR. A reader takes pieces of a file and gives records {line, cells} or {line, value}; what cannot be read is
+// {line, error}, and reading goes on at the next line.
+
+const CSV_FIELD = 0; // at the start of a field
+const CSV_PLAIN = 1;
+const CSV_QUOTED = 2;
+const CSV_CLOSED = 3; // after a quote inside quotes: the end of the field, or the first half of a doubled quote
+const CSV_BROKEN = 4; // to the end of the line
+
+/** Reads separated values: `push(text)` and at last `end()` give the records that are complete by then. */
+export function csvReader(delimiter = ",") {
+  let state = CSV_FIELD;
+  let field = "";
+  let cells = [];
+  let line = 1;
+  let first = 1; // the line where the record began
+  let afterReturn = false;
+  let error = "";
+  let records = [];
+
+  function endField() {
+    cells.push(field);
+    field = "";
+    state = CSV_FIELD;
+  }
+
+  function endRecord() {
+    const blank = state === CSV_FIELD && !cells.length && field === "";
+    if (state === CSV_BROKEN) records.push({ line: first, error });
+    else if (!blank) {
+      endField();
+      records.push({ line: first, cells });
+    }
+    cells = [];
+    field = "";
+    state = CSV_FIELD;
+  }
+
+  function newLine(sign) {
+    if (sign === "\n" && afterReturn) {
+      afterReturn = false;
+      first = line;
+      return;
+    }
+    endRecord();
+    line += 1;
+    first = line;
+    afterReturn = sign === "\r";
+  }
+
+  /** Where the run of ordinary characters that begins here stops. */
+  function plainEnd(text, start) {
+    for (let place = start; place < text.length; place += 1) {
+      const sign = text[place];
+      if (sign === delimiter || sign === "\n" || sign === "\r") return place;
+    }
+    return text.length;
+  }
+
+  function quotedEnd(text, start) {
+    const stop = text.indexOf('"', start);
+    return stop < 0 ? text.length : stop;
+  }
+
+  function take(text) {
+    for (let place = 0; place < text.length;) {
+      const sign = text[place];
+      if (state === CSV_QUOTED) {
+        const stop = quotedEnd(text, place);
+        const run = text.slice(place, stop);
+        line += lineBreaks(run, afterReturn);
+        if (run) afterReturn = run.endsWith("\r");
+        field += run;
+        if (stop < text.length) {
+          state = CSV_CLOSED;
+          afterReturn = false;
+        }
+        place = stop + 1;
+        continue;
+      }
+      if (sign === "\n" || sign === "\r") {
+        newLine(sign);
+        place += 1;
+        continue;
+      }
+      afterReturn = false;
+      if (state === CSV_BROKEN) place = Math.max(plainEnd(text, place), place + 1);
+      else if (sign === delimiter) {
+        endField();
+        place += 1;
+      } else if (state === CSV_CLOSED && sign === '"') {
+        field += '"';
+        state = CSV_QUOTED;
+        place += 1;
+      } else if (state === CSV_CLOSED) {
+        state = CSV_BROKEN;
+        error = `after the closing quote of field ${cells.length + 1} a delimiter or the end of the line must follow`;
+      } else if (state === CSV_FIELD && sign === '"') {
+        state = CSV_QUOTED;
+        place += 1;
+      } else {
+        const stop = plainEnd(text, place);
+        field += text.slice(place, stop);
+        state = CSV_PLAIN;
+        place = stop;
+      }
+    }
+  }
+
+  function given() {
+    const complete = records;
+    records = [];
+    return complete;
+  }
+
+  return {
+    push(text) {
+      take(text);
+      return given();
+    },
+    end() {
+      if (state === CSV_QUOTED) {
+        state = CSV_BROKEN;
+        error = "a quote that opens here is never closed, so the rest of the file could not be read";
+      }
+      if (state !== CSV_FIELD || cells.length || field) endRecord();
+      return given();
+    },
+  };
+}
+
+/** Reads JSON lines; every record is an object, NaN and Infinity are errors as in the standard. */
+export function jsonlReader() {
+  let rest = "";
+  let line = 0;
+  function records(lines) {
+    const found = [];
+    for (const text of lines) {
+      line += 1;
+      if (text.trim() !== "") found.push({ line, ...jsonRecord(text) });
+    }
+    return found;
+  }
+  return {
+    push(text) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop();
+      return records(lines);
+    },
+    end() {
+      const last = rest;
+      rest = "";
+      return records([last]);
+    },
+  };
+}
+
+/** The delimiter that the first line of a file speaks for. */
+export function guessDelimiter(head) {
+  const line = head.replace(/"[^"]*"?/g, "").split(/[\r\n]/, 1)[0];
+  const counts = [",", "\t", ";"].map((sign) => [line.split(sign).length, sign]);
+  return counts.sort((one, other) => other[0] - one[0])[0][1];
+}
+
+function jsonRecord(text) {
+  try {
+    const value = JSON.parse(text);
+    if (value !== null && typeof value === "object" && !Array.isArray(value)) return { value };
+    const found = Array.isArray(value) ? "a list" : value === null ? "null" : `a ${typeof value}`;
+    return { error: `expected a JSON object, found ${found}` };
+  } catch (error) {
+    return { error: `not JSON (${error.message})` };
+  }
+}
+
+/** Line breaks in a quoted run: CRLF is one, also where its halves came in two pieces. */
+function lineBreaks(run, afterReturn) {
+  const found = run.match(/\r\n|\r|\n/g)?.length ?? 0;
+  return afterReturn && run.startsWith("\n") ? found - 1 : found;
+}

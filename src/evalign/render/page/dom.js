@@ -1,0 +1,56 @@
+// Small hands for the DOM: elements from data (never from HTML text), a status region, downloads, theme colours.
+
+const ANNOUNCEMENT_TIME = 6000; // milliseconds that the eye needs; the text stays for those who ask for it later
+let announcementTimer = 0;
+
+/** An element; keys beginning with "on" are listeners, `text` is its content, false and null attributes are left out. */
+export function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    if (key === "text") node.textContent = value;
+    else if (key.startsWith("on")) node.addEventListener(key.slice(2).toLowerCase(), value);
+    else node.setAttribute(key, value === true ? "" : String(value));
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+/** Says something to those who do not see the screen, and to the status line of those who do. */
+export function announce(text) {
+  let region = document.getElementById("status");
+  if (!region) {
+    region = el("p", { id: "status", class: "status", role: "status", "aria-live": "polite" });
+    document.body.append(region);
+  }
+  region.textContent = text;
+  region.classList.remove("read");
+  clearTimeout(announcementTimer);
+  announcementTimer = setTimeout(() => region.classList.add("read"), ANNOUNCEMENT_TIME);
+}
+
+/** Hands a file to the reader. */
+export function download(name, blob) {
+  const link = el("a", { href: URL.createObjectURL(blob), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
+
+/** The value of a custom property such as "--ink", as the theme has it now. */
+export function themeColour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+/** Calls back when light and dark are exchanged, by the system or by the page; returns how to stop that. */
+export function onTheme(callback) {
+  const query = matchMedia("(prefers-color-scheme: dark)");
+  const observer = new MutationObserver(callback);
+  query.addEventListener("change", callback);
+  observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+  return () => {
+    query.removeEventListener("change", callback);
+    observer.disconnect();
+  };
+}

@@ -1,0 +1,172 @@
+// Opening a file: choose or drop it, say which column is what, choose metrics, score with progress and cancel. The file
+// is read in the browser; only rows go to the page's own server. In: {api, limits, models, metrics(), onCorpus(doc)}.
+
+import { el, announce } from "./dom.js";
+import { countOf, countText } from "./corpus_numbers.js";
+import { readRecords } from "./upload_file.js";
+import { guessColumns, rowsFrom } from "./upload_columns.js";
+import { columnMapping, previewTable } from "./upload_mapping.js";
+import { metricChoice } from "./upload_metrics.js";
+import { progressBar } from "./upload_progress.js";
+import { scoredCorpus } from "./upload_run.js";
+
+const UPLOAD_SHOWN_PROBLEMS = 20;
+const UPLOAD_SEPARATED = { ",": ", separated by commas", ";": ", separated by semicolons",
+  "\t": ", separated by tabs" };
+const UPLOAD_EXAMPLE = '{"system": "A", "candidate": "It opened on Saturday.", "references": ["It did open."]}';
+
+/** Draws the panel; returns {destroy()}. */
+export function uploadPanel(root, options) {
+  const steps = el("div", {});
+  const told = el("p", { class: "error", role: "alert", hidden: true });
+  const reading = progressBar("Reading the file");
+  let running = null;
+
+  const input = el("input", { type: "file", id: "u-file", accept: ".jsonl,.ndjson,.json,.csv,.tsv,.tab,.txt",
+    onchange: () => input.files[0] && open(input.files[0]) });
+  const drop = el("div", { class: "u-drop",
+    ondragover: (event) => {
+      event.preventDefault();
+      drop.classList.add("u-over");
+    },
+    ondragleave: () => drop.classList.remove("u-over"),
+    ondrop: (event) => {
+      event.preventDefault();
+      drop.classList.remove("u-over");
+      if (event.dataTransfer.files[0]) open(event.dataTransfer.files[0]);
+    } },
+  el("label", { for: "u-file", class: "u-title", text: "Open a file of many pairs" }),
+  el("p", { class: "soft",
+    text: "JSONL, CSV or TSV with a header, UTF-8, up to 100 MB; or a document (JSON) that was saved here. " +
+      "Drop it here, or choose it:" }),
+  input,
+  el("details", {}, el("summary", { text: "What should be in it?" }),
+    el("p", { text: "One row per candidate: the text to judge, one or more references to compare with, and, if you " +
+      "have them, a source, the name of the system and a human rating. You choose the columns in the next step. " +
+      "As JSONL, a row looks like this:" }),
+    el("p", {}, el("code", { text: UPLOAD_EXAMPLE }))));
+  root.replaceChildren(el("section", { class: "panel upload", "aria-label": "Open a file" }, drop, reading.node, told,
+    steps));
+
+  async function open(file) {
+    running?.abort();
+    running = new AbortController();
+    const { signal } = running;
+    told.hidden = true;
+    steps.replaceChildren();
+    reading.show(0, 1, `Reading ${file.name}`);
+    try {
+      const table = await readRecords(file, (share) => reading.show(share, 1, `Reading ${file.name}`), signal);
+      reading.hide();
+      if (table.document) {
+        options.onCorpus(table.document);
+        announce(`${file.name} is shown below.`);
+      } else if (table.records.length) mapColumns(file, table);
+      else {
+        const [first] = table.problems;
+        fail(`${file.name} has no rows. ${first ? `${first.place}: ${first.message}` : ""}`);
+      }
+    } catch (error) {
+      reading.hide();
+      if (error.name !== "AbortError") fail(error.message);
+    }
+  }
+
+  function fail(message) {
+    told.textContent = message;
+    told.hidden = false;
+  }
+
+  /** The second step: what the columns are, what the first rows look like, which metrics. */
+  function mapColumns(file, table) {
+    const mapping = columnMapping(table.columns, guessColumns(table.columns), checked);
+    const preview = el("div", {});
+    const problems = el("div", {});
+    const metrics = metricChoice(options);
+    const start = el("button", { type: "submit", class: "main", text: "Score" });
+    const progress = progressBar("Scoring");
+    const error = el("p", { class: "error", role: "alert", hidden: true });
+    const heading = el("h2", { tabindex: -1, text: file.name });
+    let made = { rows: [], problems: [] };
+    const form = el("form", { novalidate: true, onsubmit: (event) => {
+      event.preventDefault();
+      score();
+    } },
+    heading, el("p", { class: "soft", text: `${countOf(table.records.length, "row")}, ` +
+      `${countOf(table.columns.length, "column")}${UPLOAD_SEPARATED[table.delimiter] ?? ""}` }),
+    mapping.node, problems, preview, metrics.node,
+    el("div", { class: "row u-start" }, start), error, progress.node);
+    const folded = el("details", { open: true }, el("summary", { text: "Columns and metrics" }), form);
+    steps.replaceChildren(folded);
+    checked();
+    heading.focus();
+    announce(`${file.name}: ${countOf(table.records.length, "row")}. Check the columns, choose metrics, and score.`);
+
+    function checked() {
+      const chosen = mapping.value();
+      made = chosen.candidate ? rowsFrom(table, chosen) : { rows: [], problems: [] };
+      const all = [...table.problems, ...made.problems];
+      preview.replaceChildren(previewTable(made.rows.slice(0, 5)));
+      problems.replaceChildren(...problemList(all));
+      metrics.available({ references: made.rows.some((row) => row.references.length),
+        sources: made.rows.some((row) => row.source !== undefined) });
+      start.disabled = !made.rows.length;
+      start.textContent = `Score ${countOf(made.rows.length, "row")}`;
+    }
+
+    async function score() {
+      const specs = metrics.specs();
+      error.hidden = true;
+      if (!specs.length) {
+        error.textContent = "Choose at least one metric.";
+        error.hidden = false;
+        return;
+      }
+      running?.abort();
+      const control = new AbortController();
+      running = control;
+      start.disabled = true;
+      progress.begin(made.rows.length, () => control.abort());
+      try {
+        const doc = await scoredCorpus(made.rows, specs, {
+          api: options.api, limits: options.limits ?? (await options.api.about()).limits, metrics: options.metrics(),
+          version: options.version ?? (await options.api.about()).evalign, signal: control.signal,
+          problems: [...table.problems, ...made.problems],
+          onProgress: (done) => progress.advance(done), onStep: (words) => progress.say(words),
+        });
+        options.onCorpus(doc);
+        folded.open = false; // the results stand below
+        folded.firstChild.focus();
+        const missing = made.rows.length - doc.rows.length;
+        announce(missing ? `Stopped: ${countOf(doc.rows.length, "row")} scored, ${countText(missing)} not.`
+          : `${countOf(doc.rows.length, "row")} scored. The results are below.`);
+      } catch (failure) {
+        if (failure.name === "AbortError") announce("Cancelled before a row was scored.");
+        else {
+          error.textContent = failure.message;
+          error.hidden = false;
+        }
+        start.disabled = false;
+        start.focus();
+      }
+      progress.hide();
+      start.disabled = false;
+    }
+  }
+
+  return { destroy: () => {
+    running?.abort();
+    root.replaceChildren();
+  } };
+}
+
+function problemList(problems) {
+  if (!problems.length) return [];
+  const shown = problems.slice(0, UPLOAD_SHOWN_PROBLEMS);
+  return [el("details", { class: "u-problems", open: problems.length <= 5 },
+    el("summary", { text: `${countOf(problems.length, "line")} cannot be read and will be left out` }),
+    el("ul", {}, ...shown.map(({ place, message }) => el("li", {}, el("strong", { text: `${place}: ` }), message))),
+    problems.length > shown.length
+      ? el("p", { class: "soft",
+        text: `and ${countText(problems.length - shown.length)} more; all are listed with the results` }) : null)];
+}

@@ -1,0 +1,6 @@
+// The entry of an exported corpus report.
+
+import { startView } from "./view.js";
+import { corpusView } from "./corpus.js";
+
+startView(corpusView);

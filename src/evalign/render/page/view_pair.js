@@ -1,0 +1,6 @@
+// The entry of an exported alignment.
+
+import { startView } from "./view.js";
+import { pairView } from "./pair.js";
+
+startView(pairView);

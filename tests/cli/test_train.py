@@ -1,0 +1,157 @@
+"""`evalign train` as a user has it: a tuned directory, its use by other commands, errors in one sentence."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from evalign.encoders.digest import file_digest
+from tiny_training import rated_pairs
+
+FAST = ("--epochs", "2", "--batch", "8", "--lr", "1e-3", "--dev", "0.25", "--threads", "1")
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    """40 pairs rated 0 or 4."""
+    file = tmp_path / "pairs.jsonl"
+    file.write_text(
+        "".join(
+            json.dumps(
+                {"id": pair.row, "candidate": pair.first, "reference": pair.second, "human": 5 * pair.similarity}
+            )
+            + "\n"
+            for pair in rated_pairs(40)
+        )
+    )
+    return file
+
+
+def test_train_then_score(run, tiny, pairs, tmp_path):
+    command = ("train", "pairs.jsonl", "-o", "tuned", "--model", str(tiny("bert")), *FAST)
+    first = run(*command, cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    assert "Use it as: sbert(model=tuned)" in first.stdout
+    assert "epoch 0: before training, dev Spearman" in first.stderr
+    assert "epoch 2: loss" in first.stderr
+    again = run(*command, cwd=tmp_path)
+    assert (again.returncode, "tuned: finished before, by the same command" in again.stdout) == (0, True)
+    scored = run("meta", "pairs.jsonl", "-m", "sbert(model=tuned)", "-m", "bertscore(model=tuned)", cwd=tmp_path)
+    assert scored.returncode == 0, scored.stderr
+    other = run(*command, "--seed", "4", cwd=tmp_path)
+    assert (other.returncode, other.stderr.count("\n")) == (2, 1)
+    assert "choose another -o, or delete it" in other.stderr
+
+
+def test_columns_mapping_and_pooling(run, tiny, pairs, tmp_path):
+    rows = [json.loads(line) for line in pairs.read_text().splitlines()]
+    lines = [f"{row['candidate']}\t{row['reference']}\t{1 + (row['human'] > 0) * 3}" for row in rows]
+    (tmp_path / "table.tsv").write_text("\n".join(["one\tother\tgrade", *lines]) + "\n")
+    done = run(
+        "train", "table.tsv", "-o", "tuned", "--model", str(tiny("bert")), *FAST, "--pooling", "cls", "--loss",
+        "cosine-mse", "--mapping", "opusparcus", "--candidate-field", "one", "--reference-field", "other",
+        "--human-field", "grade", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Use it as: sbert(model=tuned, pooling=cls)" in done.stdout
+    said = json.loads((tmp_path / "tuned" / "training.json").read_text())
+    assert (said["mapping"], said["run"]["loss"]) == ("opusparcus", "cosine-mse")
+
+
+def test_lstm(run, pairs, tmp_path):
+    done = run("train", "pairs.jsonl", "-o", "lstm", "--lstm", "--model", "random", *FAST, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Use it as: lstm(file=lstm)" in done.stdout
+    scored = run("score", "pairs.jsonl", "-m", "lstm(file=lstm)", cwd=tmp_path)
+    assert scored.returncode == 0, scored.stderr
+
+
+def test_combine(run, pairs, tmp_path):
+    done = run("train", "pairs.jsonl", "-o", "ours.json", "--combine", "-m", "chrf", "-m", "rouge1.f1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    scored = run("score", "pairs.jsonl", "-m", "learned(file=ours.json)", cwd=tmp_path)
+    assert scored.returncode == 0, scored.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--mapping", "linear(0,3)"), "row 0: rating 4 lies outside linear(0,3)"),
+        (("--mapping", "opusparcus"), "row 1: rating 0 is not in the mapping"),
+        (("--mapping", "steep"), "mapping 'steep': expected opusparcus"),
+        (("--model", "./nowhere"), "model './nowhere': no such directory"),
+        (("--human-field", "grade"), "no ratings"),
+        (("--lr", "-1"), "learning rate -1.0"),
+        (("-m", "chrf"), "--metric does nothing here: it belongs to --combine"),
+        (
+            ("--lstm", "--max-length", "30"),
+            "--max-length does nothing here: it belongs to the training of a transformer",
+        ),
+        (("--lstm", "--pooling", "cls"), "unknown pooling 'cls'"),
+        (("--combine", "-m", "chrf", "--epochs", "3"), "--epochs does nothing here"),
+        (("--combine", "--lstm"), "give one of them"),
+        (("-o", "no/such/folder"), "there is no folder"),
+    ],
+)
+def test_errors_are_one_sentence(run, pairs, tmp_path, arguments, said):
+    done = run("train", "pairs.jsonl", "-o", "tuned", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n"), said in done.stderr) == (2, 1, True), done.stderr
+
+
+def test_constant_ratings_and_one_row(run, pairs, tmp_path):
+    row = {"candidate": "a", "reference": "b", "human": 3}
+    (tmp_path / "one.jsonl").write_text(json.dumps(row) + "\n")
+    (tmp_path / "equal.jsonl").write_text((json.dumps(row) + "\n") * 9)
+    for name, said in (("one", "nothing can be learned"), ("equal", "constant ratings")):
+        done = run("train", f"{name}.jsonl", "-o", "tuned", cwd=tmp_path)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    done = run("train", "one.jsonl", "-o", "tuned", "--mapping", "linear(0,5)", cwd=tmp_path)
+    assert (done.returncode, "at least two rated pairs of texts, found 1" in done.stderr) == (2, True), done.stderr
+
+
+def test_without_torch_it_says_what_to_install(pairs, tmp_path):
+    code = "import sys; sys.modules['torch'] = None; from evalign.cli.main import main; main(sys.argv[1:])"
+    done = subprocess.run([sys.executable, "-c", code, "train", "pairs.jsonl", "-o", "tuned"], cwd=tmp_path,
+                          capture_output=True, encoding="utf-8")  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "evalign: training needs the extra 'train': pip install 'evalign[train]'\n"
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_it_ends_at_the_same_file(tiny, pairs, tmp_path):
+    """SIGKILL, again and again, whatever it is doing; only what is left on the disk counts."""
+    model, moments = str(tiny("bert")), random.Random(11)
+    command = [sys.executable, "-m", "evalign", "train", "pairs.jsonl", "--model", model, *FAST, "--epochs", "40",
+               "--patience", "40", "--checkpoint", "0", "-o"]  # fmt: skip
+    subprocess.run([*command, "whole"], cwd=tmp_path, check=True, capture_output=True)
+    kills, started = 0, {""}
+    while True:
+        process = subprocess.Popen([*command, "killed"], cwd=tmp_path,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+        index = tmp_path / "killed.training" / "checkpoint.json"
+        while process.poll() is None and kills < 12:  # wait for a sign of progress, then a random while
+            if (step := _text(index)) not in started:
+                started.add(step)
+                time.sleep(moments.uniform(0, 0.3))
+                process.send_signal(signal.SIGKILL)
+                break
+            time.sleep(0.01)
+        if process.wait() == 0:
+            break
+        kills += 1
+    assert kills >= 5
+    assert file_digest(tmp_path / "killed" / "model.safetensors") == file_digest(
+        tmp_path / "whole" / "model.safetensors"
+    )
+    assert not (tmp_path / "killed.training").exists()
+
+
+def _text(file):
+    try:
+        return file.read_text()
+    except FileNotFoundError:
+        return ""

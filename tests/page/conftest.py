@@ -1,0 +1,92 @@
+"""A real browser for the page's tests: Debian's Chromium through playwright, one for the whole session."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--no-first-run",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def browser():
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("no Chromium on this machine; `make test` installs it where it may (root on Debian)")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=program, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Opens a file or an address in a context of its own; `page.problems` has console errors and foreign requests."""
+    contexts = []
+
+    def opened(place, **options):
+        context = browser.new_context(
+            **({"viewport": {"width": 1280, "height": 900}, "accept_downloads": True} | options)
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.problems = []
+        page.on("pageerror", lambda error: page.problems.append(f"error: {error}"))
+        page.on("console", lambda said: page.problems.append(f"console: {said.text}") if said.type == "error" else None)
+        page.on("request", lambda asked: None if _own(asked.url) else page.problems.append(f"request: {asked.url}"))
+        page.goto(place.as_uri() if isinstance(place, Path) else place)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def axe():
+    """Accessibility rules of WCAG 2.2 AA; the violations as readable lines."""
+    runner = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+    def violations(page):
+        found = runner.run(page, options={"runOnly": {"type": "tag", "values": tags}}).response["violations"]
+        return [f"{one['id']}: {node['target']} {node['failureSummary']}" for one in found for node in one["nodes"]]
+
+    return violations
+
+
+def _own(address):
+    return address.startswith(("file:", "data:", "blob:", "about:", "http://127.0.0.1:", "http://localhost:"))
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """The address of a real `evalign serve`; EVALIGN_PROGRAM names another installation's program."""
+    program = os.environ.get("EVALIGN_PROGRAM") or shutil.which("evalign", path=str(Path(sys.executable).parent))
+    log = tmp_path_factory.mktemp("server") / "log"
+    with log.open("w") as stream:
+        started = subprocess.Popen([program, "serve", "--port", "0", "--model", "minilm", "--max-tokens", "2000"],
+                                   stdout=stream, stderr=subprocess.STDOUT)  # fmt: skip
+        try:
+            yield _address(started, log)
+        finally:
+            started.terminate()
+            started.wait(timeout=30)
+
+
+def _address(started, log):
+    for _ in range(600):
+        if found := re.search(r"http://127\.0\.0\.1:\d+/", log.read_text()):
+            return found[0]
+        assert started.poll() is None, log.read_text()
+        time.sleep(0.1)
+    raise AssertionError(f"no address was printed: {log.read_text()}")

@@ -1,0 +1,54 @@
+"""Corpus documents for the page's tests, made by the library itself, and a page that holds some modules only."""
+
+import random
+
+from evalign.jobs.comparing import compare_sources
+from evalign.jobs.comparison import ComparisonPlan
+from evalign.jobs.rows import InMemory
+from evalign.jobs.scoring import score_source
+from evalign.metrics.registry import metric
+from evalign.render.documents import corpus_document, metric_entry, row_entry
+from evalign.render.export import bundle
+from evalign.stats.bootstrap import Resampling
+from evalign.types import Row
+
+TEXT = "the city library opened again on Saturday after three years of work and all of the people were glad"
+WORDS = TEXT.split()
+
+
+def synthetic_rows(count, systems=2, rated=False, seed=1):
+    """Systems that keep fewer and fewer words of the reference, rated by people who see that, more or less."""
+    draw = random.Random(seed)
+    references = [" ".join(draw.choices(WORDS, k=draw.randint(5, 16))) for _ in range(count)]
+    rows = []
+    for system in range(systems):
+        for number, reference in enumerate(references):
+            kept = min(1.0, max(0.0, draw.gauss(0.95 - 0.1 * system, 0.12)))
+            candidate = " ".join(word if draw.random() < kept else draw.choice(WORDS) for word in reference.split())
+            human = round(100 * kept + draw.gauss(0, 12), 1) if rated else None
+            rows.append(Row(f"s{number + 1}", candidate, (reference,), None, f"system {'ABCDEFGH'[system]}", human))
+    return rows
+
+
+def sample_document(rows, specs, problems=(), samples=100):
+    """The document of rows as `evalign score` and `evalign compare` would have it."""
+    metrics, segments = [metric(spec) for spec in specs], {}
+    source = InMemory(rows)
+    results = score_source(source, metrics, lambda result, one: segments.setdefault(result.metric, []).append(one))
+    signatures = {result.metric: result.signature for result in results}
+    entries = [metric_entry(str(m), signatures[str(m)], m.fields, m.higher_is_better, m.bounds) for m in metrics]
+    by_row = zip(*(segments[str(m)] for m in metrics), strict=True)
+    comparison = None
+    if samples and len({row.system for row in rows}) > 1:
+        plan = ComparisonPlan(resampling=Resampling(samples=samples))
+        comparison = compare_sources([source], metrics, plan).to_dict()
+    made = [row_entry(row, some) for row, some in zip(rows, by_row, strict=True)]
+    return corpus_document(entries, [one.to_dict() for one in results], made, list(problems), comparison)
+
+
+def module_page(path, entry, *names):
+    """A file with one module and all it imports; the functions named are reachable as `window.name`."""
+    shown = "\n".join(f"window.{name} = {name};" for name in names)
+    text = f"<!DOCTYPE html><meta charset=utf-8><title>t</title><script>{bundle(entry)}\n{shown}</script>"
+    path.write_text(text, encoding="utf-8")
+    return path

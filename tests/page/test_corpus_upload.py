@@ -1,0 +1,305 @@
+"""Files opened in the page of a real server: reading, columns, row errors, scoring in parts, cancelling, saving."""
+
+import csv
+import io
+import json
+import re
+
+import jsonschema
+import pytest
+from corpus_samples import module_page, sample_document, synthetic_rows
+
+from evalign.jobs.comparing import compare_sources
+from evalign.jobs.comparison import ComparisonPlan
+from evalign.jobs.rows import Columns, InMemory, TableFile
+from evalign.jobs.scoring import score_source
+from evalign.metrics.registry import metric
+from evalign.render.documents import schema
+from evalign.stats.bootstrap import Resampling
+
+HOSTILE = '</script><img src=x onerror="window.hit=1">'
+
+
+@pytest.fixture
+def page(server, open_page):
+    return panel(open_page(server))
+
+
+@pytest.fixture(scope="module")
+def reading(tmp_path_factory, browser):
+    """The modules that read files, without a server."""
+    names, page = ("guessColumns", "readRecords"), browser.new_page()
+    page.goto(module_page(tmp_path_factory.mktemp("page") / "file.html", "upload_columns.js", *names).as_uri())
+    yield page
+    page.close()
+
+
+def panel(opened):
+    opened.locator("#u-file").wait_for(state="attached")
+    opened.locator("#tab-corpus").click()
+    opened.locator("#u-file").wait_for()
+    return opened
+
+
+def upload(page, name, content):
+    body = content if isinstance(content, bytes) else content.encode()
+    page.set_input_files("#u-file", {"name": name, "mimeType": "text/plain", "buffer": body})
+
+
+def jsonl(rows):
+    named = [{"id": row.id, "system": row.system, "candidate": row.candidate} for row in rows]
+    lines = [one | {"references": list(row.references)} for one, row in zip(named, rows, strict=True)]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def choose_metrics(page, *names):
+    page.locator("#u-preview").wait_for()
+    for box in page.locator(".u-metrics input:enabled").all():
+        box.set_checked(box.get_attribute("value") in names)
+
+
+def scored(page):
+    """Presses the button and gives the document of the results."""
+    page.get_by_role("button", name=re.compile("^Score ")).click()
+    page.locator(".c-head").wait_for()
+    return saved_document(page)
+
+
+def saved_document(page):
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Save the whole document as JSON").click()
+    return json.loads(started.value.path().read_text("utf-8"))
+
+
+def test_a_csv_with_other_names_is_understood_and_scored_as_python_scores_it(page, tmp_path):
+    rows = synthetic_rows(30, 2, rated=True)
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerow(["Seg ID", "model", "hypothesis", "ref1", "ref2", "src", "rating"])
+    for number, row in enumerate(rows):
+        second = "a second reference, with\nlines" if number % 30 >= 20 else ""  # the first chunk has one each
+        writer.writerow([row.id, row.system, row.candidate, row.references[0], second, "a source", row.human])
+    upload(page, "scores.csv", stream.getvalue() + "one,too few\r\n")
+    page.locator("#u-preview").wait_for()
+    chosen = {label: page.get_by_label(label, exact=True).input_value()
+              for label in ("Candidate (required)", "Source", "System", "Human rating", "Id")}  # fmt: skip
+    assert list(chosen.values()) == ["hypothesis", "src", "model", "rating", "Seg ID"]
+    assert page.locator(".u-references :checked").evaluate_all("(all) => all.map((one) => one.value)") == [
+        "ref1",
+        "ref2",
+    ]
+    assert page.locator("#u-preview tbody tr").count() == 5
+    assert "line 82: 2 fields, the header has 7" in page.inner_text(".u-problems")
+    choose_metrics(page, "rougeL", "bleu", "ter")
+    document = scored(page)
+    jsonschema.validate(document, schema("corpus"))
+
+    (tmp_path / "same.jsonl").write_text(
+        "".join(json.dumps({name: row[name] for name in ("id", "system", "candidate", "references", "source", "human")})
+                + "\n" for row in document["rows"])
+    )  # fmt: skip
+    source = InMemory(list(TableFile(str(tmp_path / "same.jsonl"), Columns())))
+    assert [row.candidate for row in source.rows] == [row.candidate for row in rows]
+    assert sorted({len(row.references) for row in source.rows}) == [1, 2]
+    metrics, segments = [metric(spec) for spec in ("rougeL", "bleu", "ter")], {}
+    results = score_source(source, metrics, lambda result, one: segments.setdefault(result.metric, []).append(one))
+    for place, one in enumerate(metrics):
+        for row, segment in zip(document["rows"], segments[str(one)], strict=True):
+            assert row["scores"][place] == pytest.approx(dict(segment.scores))
+    shown = {(result["system"], result["metric"]): result for result in document["results"]}
+    for result in results:
+        found = shown[result.system, result.metric]
+        assert found["scores"] == pytest.approx(result.scores)
+        assert found.get("corpus", {}) == pytest.approx(result.pooled)
+        assert (found["n"], found["signature"]) == (result.n, result.signature)
+    plan = ComparisonPlan(resampling=Resampling(samples=1000), examples=0)
+    expected = compare_sources([source], metrics, plan).to_dict()
+    for found, one in zip(document["comparison"]["results"], expected["results"], strict=True):
+        for system, other in zip(found["systems"], one["systems"], strict=True):
+            assert system["score"] == pytest.approx(other["score"])
+            for name in ("difference", "wins", "losses", "ties"):
+                assert system.get(name) == pytest.approx(other.get(name))
+    assert document["problems"] == [{"place": "line 82", "message": "2 fields, the header has 7"}]
+    assert page.problems == []
+
+
+def test_idf_of_the_file_gives_pythons_scores(page):
+    rows = synthetic_rows(12, 1)
+    upload(page, "rows.jsonl", jsonl(rows))
+    choose_metrics(page, "bertscore")
+    page.locator("#corpus").get_by_label("Weigh rare words more").check()
+    document = scored(page)
+    report = metric("bertscore(idf=references)").score(
+        [row.candidate for row in rows], [row.references for row in rows]
+    )
+    assert document["metrics"][0]["signature"] == report.signature
+    assert [row["scores"][0]["f1"] for row in document["rows"]] == pytest.approx(report["f1"], abs=1e-5)
+
+
+def test_bad_lines_fail_alone_and_are_named(page):
+    lines = [
+        '{"candidate": "a b", "references": "a b c"}',
+        '{"candidate": NaN, "references": "x"}',
+        '{"candidate": "a b", "references": ["a", "b"]}',
+        '{"candidate": 3, "references": ["a"]}',
+        '{"candidate": "a b", "references": [1]}',
+        "not json at all",
+        json.dumps({"candidate": "long " * 2500, "references": ["a"]}),
+        '{"candidate": "the last", "references": ["the last"]}',
+    ]
+    upload(page, "rows.jsonl", "\ufeff" + "\n".join(lines))
+    choose_metrics(page, "rougeL", "fkgl")
+    said = page.inner_text(".u-problems")
+    assert [line for line in range(1, 9) if f"line {line}:" in said] == [2, 4, 5, 6]
+    assert "line 4: candidate: expected a text, found a number" in said
+    document = scored(page)
+    assert [row["id"] for row in document["rows"]] == ["1", "2", "5", "6"]
+    errors = [row["errors"][0] for row in document["rows"]]
+    assert [error is None for error in errors] == [True, True, False, True]
+    assert errors[2].startswith("candidate has 2,500 tokens")
+    assert document["results"][0]["n"] == 3
+    assert document["results"][0]["failed"] == 1
+    assert document["rows"][3]["scores"][0]["f1"] == 1
+
+
+def test_a_row_that_one_metric_cannot_take_is_scored_by_the_others(page):
+    rows = [{"candidate": "one two three", "references": ["one two"]}] * 4
+    rows[2] = {"candidate": "word " * 300, "references": ["word " * 60]}  # too much for TER's search alone
+    upload(page, "rows.jsonl", "\n".join(map(json.dumps, rows)))
+    choose_metrics(page, "rouge1", "ter", "bleu")
+    document = scored(page)
+    names = [entry["metric"] for entry in document["metrics"]]
+    assert names == ["rouge1", "bleu", "ter"]
+    assert [[error is None for error in row["errors"]] for row in document["rows"]] == [
+        [True, True, True], [True, True, True], [True, True, False], [True, True, True],
+    ]  # fmt: skip
+    assert [result["n"] for result in document["results"]] == [4, 4, 3]
+    lengths = [[None if one is None else len(one) for one in row["statistics"]] for row in document["rows"]]
+    assert lengths[0][0] is None
+    assert lengths[2][1] == lengths[0][1] > 1
+    assert "corpus" in document["results"][1]
+
+
+def test_cancelling_keeps_what_was_scored(page):
+    asked = []
+
+    def some_answers(route):
+        asked.append(route)
+        if len(asked) == 1:
+            route.continue_()  # all others wait for ever
+
+    page.route("**/api/score", some_answers)
+    upload(page, "rows.jsonl", jsonl(synthetic_rows(60, 1)))
+    choose_metrics(page, "rouge1")
+    page.get_by_role("button", name="Score 60 rows").click()
+    page.get_by_text(re.compile(r"^8 of 60 rows, about .* left")).first.wait_for()
+    page.get_by_role("button", name="Cancel").click()
+    page.locator(".c-head").wait_for()
+    document = saved_document(page)
+    assert len(document["rows"]) == document["results"][0]["n"] == 8
+    assert document["problems"] == [{"place": "row 9 and after", "message": "52 of 60 rows not scored: cancelled"}]
+    assert page.locator(".u-progress").last.is_hidden()
+
+
+def test_a_metric_that_is_none_is_said_at_once(page):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "/api/score" in request.url else None)
+    upload(page, "rows.jsonl", jsonl(synthetic_rows(20, 1)))
+    choose_metrics(page)
+    page.get_by_role("button", name="Score 20 rows").click()
+    assert page.get_by_text("Choose at least one metric.").is_visible()
+    page.get_by_text("Other metrics and settings").click()
+    page.get_by_label("One metric per line").fill("bertscor")
+    page.get_by_role("button", name="Score 20 rows").click()
+    page.get_by_text("unknown metric 'bertscor'").wait_for()
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", "candidate,reference\nfine,fine\nna\u00efve,x\n".encode("latin-1"), "not UTF-8: line 3"),
+        ("a.csv", "candidate,reference\n".encode("utf-16"), "is UTF-16, not UTF-8"),
+        ("a.jsonl", b"", "has no rows"),
+        ("a.csv", b"candidate,reference\n", "has no rows"),
+    ],
+)
+def test_files_that_cannot_be_read_are_refused_in_a_sentence(page, name, content, said):
+    upload(page, name, content)
+    page.get_by_role("alert").filter(has_text=said).wait_for()
+
+
+def test_a_saved_document_is_opened_again_and_a_pair_from_it(page):
+    document = sample_document(synthetic_rows(5, 2), ["rougeL"], samples=0)
+    upload(page, "saved.json", json.dumps(document))
+    page.locator(".c-head").wait_for()
+    page.get_by_role("button", name="Test the differences").click()
+    page.locator(".c-verdict-words").wait_for()
+    page.locator(".c-open").first.click()
+    page.locator("#pair").wait_for()
+    worst = min(document["rows"], key=lambda row: row["scores"][0]["f1"])
+    assert page.locator("#candidate").input_value() == worst["candidate"]
+    with page.expect_download() as started:
+        page.locator("#tab-corpus").click()
+        page.get_by_role("button", name="Save as one HTML file").last.click()
+    assert "evalign.corpus" in started.value.path().read_text("utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_panel_is_accessible_narrow_and_inert(server, open_page, axe, scheme):
+    page = panel(open_page(server, viewport={"width": 320, "height": 640}, color_scheme=scheme))
+    stream = io.StringIO()
+    csv.writer(stream).writerows([[HOSTILE, "candidate", "reference"], [HOSTILE, HOSTILE, HOSTILE], ["x"]])
+    upload(page, f"{HOSTILE.replace('/', '')}.csv", stream.getvalue())
+    page.locator("#u-preview").wait_for()
+    page.get_by_text("What should be in it?").click()
+    page.get_by_text("Other metrics and settings").click()
+    assert axe(page) == []
+    size = page.context.new_cdp_session(page).send("Page.getLayoutMetrics")["cssContentSize"]
+    assert size["width"] <= 320
+    assert page.evaluate("window.hit") is None
+    assert page.locator(".upload img").count() == 0
+    assert page.problems == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        (["source", "reference", "candidate"], ["candidate", ["reference"], "source"]),
+        (["src", "mt", "ref", "da"], ["mt", ["ref"], "src"]),
+        (["Output", "Gold", "Input"], ["Output", ["Gold"], "Input"]),
+        (["reference_1", "reference_2", "system output"], ["system output", ["reference_1", "reference_2"], ""]),
+        (["x", "y"], ["", [], ""]),
+    ],
+)
+def test_usual_names_of_columns_are_guessed(reading, columns, expected):
+    found = reading.evaluate("(columns) => guessColumns(columns)", columns)
+    assert [found[name] for name in ("candidate", "references", "source")] == expected
+
+
+def test_a_file_above_the_limit_is_refused_before_it_is_read(reading):
+    said = reading.evaluate(
+        """async () => { try { await readRecords({ name: "big.jsonl", size: 101 * 2 ** 20 }); return ""; }
+        catch (error) { return error.message; } }"""
+    )
+    assert "101 MB" in said
+    assert "evalign score big.jsonl" in said
+
+
+def test_a_large_file_is_read_in_slices_that_may_cut_letters_and_records(reading):
+    found = reading.evaluate(
+        """async () => {
+          const line = '"caf\u00e9 \U0001f600, ""said""\\nhe",b\\r\\n';
+          const count = 400000;
+          const shares = [];
+          const file = new File(["h1,h2\\r\\n" + line.repeat(count)], "big.csv");
+          const table = await readRecords(file, (share) => shares.push(share));
+          return { size: file.size, slices: shares.length, rows: table.records.length, problems: table.problems,
+            same: table.records.every(({ cells }) => cells.join("|") === 'caf\u00e9 \U0001f600, "said"\\nhe|b'),
+            last: table.records.at(-1).line };
+        }"""
+    )
+    assert found["size"] > 10_000_000
+    assert found["slices"] >= 3
+    assert (found["rows"], found["problems"], found["same"]) == (400_000, [], True)
+    assert found["last"] == 2 + 2 * 399_999

@@ -1,0 +1,119 @@
+"""Exported files and notebook output: they open from disk without a request, stay inert, and keep their state."""
+
+import json
+import re
+
+import pytest
+
+import evalign
+from evalign.errors import InputError
+from evalign.render.documents import alignment_document
+from evalign.render.export import SLOT, write_html
+
+HOSTILE = "</script><script>document.title='hit'</script><img src=x onerror=\"document.title='hit'\"> \u202e\x00 end"
+
+
+@pytest.fixture(scope="module")
+def alignment():
+    return evalign.metric("bertscore").align("The old bridge was closed.", "The bridge was shut because of cracks.")
+
+
+@pytest.fixture(scope="module")
+def report():
+    return evalign.metric("bertscore").score(["one cat", HOSTILE, "three"], ["a cat", "two dogs", "three"])
+
+
+def test_an_alignment_opens_from_disk_with_one_request(alignment, tmp_path, open_page):
+    file = tmp_path / "a.html"
+    alignment.to_html(file)
+    asked = []
+    page = open_page("about:blank")
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    page.get_by_text(f"{alignment.scores['f1']:.4f}").first.wait_for()
+    assert page.get_by_text(alignment.signature).count() >= 1
+    assert asked == [file.as_uri()]
+    assert page.problems == []
+
+
+def test_a_report_opens_from_disk_and_shows_hostile_texts_as_texts(report, tmp_path, open_page):
+    file = tmp_path / "r.html"
+    report.to_html(file)
+    page = open_page(file)
+    page.get_by_text(report.signature).first.wait_for()
+    assert "onerror" in page.locator("main").inner_text()
+    assert page.title() != "hit"
+    assert page.locator("main img").count() == 0
+    assert page.problems == []
+
+
+def test_hostile_tokens_stay_inert_in_an_alignment(tmp_path, open_page):
+    file = tmp_path / "h.html"
+    evalign.metric("bertscore").align(HOSTILE, "<b onclick=alert(1)>two</b> dogs").to_html(file)
+    page = open_page(file)
+    page.locator("main h1, main h2").first.wait_for()
+    assert page.title() != "hit"
+    assert page.locator("main img, main b[onclick], main script").count() == 0
+    assert page.problems == []
+
+
+def test_data_cannot_end_its_element(alignment):
+    text = evalign.metric("bertscore").align(HOSTILE, "x").to_html()
+    data = re.search(r'id="evalign-document">(.*?)</script>', text, re.DOTALL)[1]
+    assert json.loads(data)["candidate"]["text"] == HOSTILE
+    assert SLOT not in text
+
+
+def test_a_damaged_document_is_said_in_a_sentence(alignment, tmp_path, open_page):
+    document = alignment_document({"greedy": alignment}) | {"version": 99}
+    file = tmp_path / "v.html"
+    write_html(document, file)
+    page = open_page(file)
+    page.get_by_role("alert").wait_for()
+    assert "version 99" in page.get_by_role("alert").inner_text()
+
+
+def test_the_state_lies_in_the_address(alignment, tmp_path, open_page):
+    every = {name: evalign.metric(f"bertscore(matching={name})").align("one cat sat", "a cat sits") for name in
+             ("greedy", "exact")}  # fmt: skip
+    file = tmp_path / "s.html"
+    write_html(alignment_document(every, packed=True), file)
+    page = open_page(file)
+    page.get_by_role("radio", name=re.compile("exact")).check()
+    page.wait_for_function("location.hash.length > 5")
+    again = open_page(page.url)
+    again.get_by_role("radio", name=re.compile("exact")).wait_for()
+    assert again.get_by_role("radio", name=re.compile("exact")).is_checked()
+    for broken in ("#v1=%%%", "#v1=bnVsbA", "#v1=W10", "#other"):
+        assert open_page(file.as_uri() + broken).problems == []
+
+
+def test_a_file_that_cannot_be_written_is_said(alignment, tmp_path):
+    with pytest.raises(InputError, match="cannot be written"):
+        alignment.to_html(tmp_path / "no" / "folder" / "a.html")
+
+
+@pytest.mark.parametrize("value", ["alignment", "report"])
+def test_a_notebook_without_scripts_still_shows_everything_that_matters(value, request):
+    shown = request.getfixturevalue(value)._repr_html_()
+    static = re.sub(r"<iframe.*?</iframe>|<script.*?</script>", "", shown, flags=re.DOTALL)
+    assert "<script" not in static
+    assert 'onerror="' not in static
+    expected = request.getfixturevalue(value)
+    number = expected.scores["f1"] if value == "alignment" else expected.corpus("f1")
+    assert f"{number:.4f}" in static
+    assert expected.signature in static
+
+
+@pytest.mark.parametrize("value", ["alignment", "report"])
+def test_a_trusted_notebook_gets_the_view_in_a_sandbox_of_the_right_height(value, request, tmp_path, open_page):
+    file = tmp_path / "notebook.html"
+    file.write_text(f"<!DOCTYPE html><meta charset=utf-8><body>{request.getfixturevalue(value)._repr_html_()}", "utf-8")
+    page = open_page(file)
+    frame = page.locator("iframe")
+    assert frame.get_attribute("sandbox").split() == ["allow-scripts", "allow-downloads"]
+    page.frame_locator("iframe").get_by_role("heading").first.wait_for()
+    page.wait_for_function("document.querySelector('.evalign-static').style.display === 'none'")
+    inside = page.frames[1].evaluate("document.documentElement.scrollHeight")
+    page.wait_for_function(f"Math.abs(document.querySelector('iframe').offsetHeight - {min(inside, 4000)}) < 60")
+    assert page.problems == []

@@ -1,0 +1,146 @@
+"""Lines end on their words, whatever is scrolled, resized or zoomed; the pixels say the same as the geometry."""
+
+import io
+
+import pytest
+from pair_samples import LINES, MISPLACED, choose, pair_file, settle, unit, words
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory):
+    return pair_file(tmp_path_factory.mktemp("short"))
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    return pair_file(tmp_path_factory.mktemp("long"), words(300, 1), words(280, 3))
+
+
+def well_placed(page, least=1):
+    settle(page)
+    found = page.evaluate(MISPLACED)
+    assert found["wrong"] == []
+    assert found["lines"] >= least
+    return found["lines"]
+
+
+def test_there_is_a_line_for_every_choice(short, open_page):
+    file, alignments, _ = short
+    page = open_page(file)
+    greedy = alignments["greedy"]
+    drawn = {(one["kind"], one["candidate"]["unit"], one["reference"]["unit"]) for one in page.evaluate(LINES)}
+    own = {("precision", i, int(j)) for i, j in enumerate(greedy.candidate_partners)}
+    assert drawn == own | {("recall", int(i), j) for j, i in enumerate(greedy.reference_partners)}
+    well_placed(page, len(drawn))
+
+
+@pytest.mark.parametrize("matching", ["exact", "transport"])
+def test_lines_of_other_matchings_are_their_cells(short, open_page, matching):
+    file, alignments, _ = short
+    page = open_page(file)
+    choose(page, matching)
+    well_placed(page)
+    drawn = {(one["candidate"]["unit"], one["reference"]["unit"]) for one in page.evaluate(LINES)}
+    assert drawn == {tuple(cell) for cell in alignments[matching].cells.tolist()}
+
+
+def test_lines_stay_on_their_words_after_scrolling_resizing_and_zooming(short, open_page):
+    page = open_page(short[0], viewport={"width": 1100, "height": 420})
+    count = well_placed(page)
+    page.mouse.wheel(0, 260)
+    page.wait_for_function("scrollY > 50")
+    assert well_placed(page) == count
+    page.set_viewport_size({"width": 420, "height": 700})
+    assert well_placed(page) == count
+    page.evaluate("document.documentElement.style.fontSize = '150%'")
+    assert well_placed(page) == count
+    page.evaluate("document.documentElement.style.fontSize = ''; document.body.style.zoom = 1.6")
+    assert well_placed(page) == count
+    page.evaluate(
+        "document.body.style.zoom = ''; document.body.style.transform = 'scale(.7)'; dispatchEvent(new Event('resize'))"
+    )
+    assert well_placed(page) == count
+
+
+def test_lines_stay_on_their_words_when_the_browser_zooms(short, open_page):
+    page = open_page(short[0])
+    count = well_placed(page)
+    session = page.context.new_cdp_session(page)
+    for ratio in (1.5, 0.67, 3):  # what a browser's zoom does: fewer, larger CSS pixels
+        size = {"width": round(1280 / ratio), "height": round(900 / ratio), "deviceScaleFactor": ratio, "mobile": False}
+        session.send("Emulation.setDeviceMetricsOverride", size)
+        assert well_placed(page) == count
+        canvas = page.evaluate(
+            "() => { const c = document.querySelector('.pair-canvas'); return [c.width, c.clientWidth]; }"
+        )
+        assert canvas[0] == pytest.approx(canvas[1] * ratio, abs=2)
+
+
+def test_panes_of_long_texts_scroll_alone_and_lines_follow(long, open_page):
+    file, alignments, _ = long
+    page = open_page(file)
+    settle(page)
+    assert page.evaluate(LINES) == []  # lines of the word in focus only
+    unit(page, "candidate", 20).click()
+    well_placed(page)
+    partner = int(alignments["greedy"].candidate_partners[20])
+    assert partner in {one["reference"]["unit"] for one in page.evaluate(LINES)}
+    panes = page.locator(".pair-pane")
+    for pane, place in ((0, 130), (1, 340), (0, 0), (1, 2000), (0, 2000)):
+        panes.nth(pane).evaluate("(pane, place) => { pane.scrollTop = place; }", place)
+        well_placed(page)
+    assert {one["candidate"]["hidden"] for one in page.evaluate(LINES)} == {-1}  # scrolled off at the top
+    frame = panes.nth(0).bounding_box()
+    assert all(frame["y"] <= one["candidate"]["y"] <= frame["y"] + frame["height"] for one in page.evaluate(LINES))
+    page.set_viewport_size({"width": 500, "height": 800})
+    well_placed(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pixels_at_the_edge_of_a_word_have_the_colour_of_its_line(short, open_page, scheme):
+    pictures = pytest.importorskip("PIL.Image")
+    page = open_page(short[0], color_scheme=scheme)
+    unit(page, "candidate", 3).hover()  # "bridge", which both texts have: both lines, nearly opaque
+    settle(page)
+    found = {one["kind"]: one for one in page.evaluate(LINES)}
+    assert set(found) == {"precision", "recall"}
+    picture = pictures.open(io.BytesIO(page.screenshot())).convert("RGB")
+    for kind, line in found.items():
+        colour = page.evaluate(
+            "(name) => getComputedStyle(document.documentElement).getPropertyValue(name)", f"--{kind}"
+        )
+        wanted = tuple(int(colour.strip()[place : place + 2], 16) for place in (1, 3, 5))
+        for side, step in (("candidate", 1), ("reference", -1)):
+            x, y = line[side]["x"], line[side]["y"]
+            near = [(round(x) + dx, round(y) + step * dy) for dx in (-1, 0, 1) for dy in range(1, 8)]
+            assert min(distance(picture.getpixel(place), wanted) for place in near) < 60, (kind, side)
+
+
+def distance(one, other):
+    return sum(abs(a - b) for a, b in zip(one, other, strict=True))
+
+
+def test_the_threshold_hides_lines_and_top_k_adds_them(short, open_page):
+    file, alignments, _ = short
+    page = open_page(file)
+    settle(page)
+    every = page.evaluate(LINES)
+    bound = sorted(one["similarity"] for one in every)[len(every) // 2]
+    slider = page.get_by_label("Hide lines below")
+    slider.fill(f"{bound:.2f}")
+    settle(page)
+    left = page.evaluate(LINES)
+    assert 0 < len(left) < len(every)
+    assert all(one["similarity"] >= float(f"{bound:.2f}") for one in left)
+    slider.fill(slider.get_attribute("min"))
+    page.get_by_label("Lines per word").fill("3")
+    unit(page, "candidate", 3).hover()
+    settle(page)
+    row = alignments["greedy"].similarity[3]
+    nearest = {int(place) for place in row.argsort()[::-1][:3]}
+    assert nearest <= {one["reference"]["unit"] for one in page.evaluate(LINES)}
+    well_placed(page)
+    page.get_by_label("Recall lines").uncheck()
+    page.mouse.move(0, 0)
+    settle(page)
+    assert "recall" not in {one["kind"] for one in page.evaluate(LINES)}

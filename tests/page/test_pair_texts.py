@@ -1,0 +1,192 @@
+"""Texts of every kind in the pair view: hostile, right to left, without spaces, beyond the basic plane, long, cut."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pair_samples import FAKE, LINES, MISPLACED, facts, pair_file, settle, unit, words
+
+import evalign
+from evalign.matching import greedy
+from evalign.types import Tokens
+
+ARABIC = "ذهبت القطة الصغيرة إلى السوق", "القطة السوداء ذهبت إلى المدرسة"
+HEBREW = "החתול ישב על המחצלת", "חתול שחור יושב על שטיח"
+CHINESE = "今天天气很好,我们去公园散步。", "今天的天氣不錯,我們到公園走走吧。"
+JAPANESE = "猫が窓のそばで寝ている。", "窓辺で猫が眠っています。"
+HOSTILE = "</script><img src=x onerror=\"document.title='hit'\"> <b>&amp; {{7*7}} ${x} \u202eturned\u202c \x07 end"
+
+# The text of a pane without its special tokens.
+WRITTEN = """(side) => {
+  const copy = document.querySelector(`.pair-${side} .pair-text`).cloneNode(true);
+  const special = [...copy.querySelectorAll(".special")];
+  special.forEach((one) => one.remove());
+  return copy.textContent;
+}"""
+# Widths of every word laid out in spans, and of the same word in one piece.
+WIDTHS = """(side) => {
+  const text = document.querySelector(`.pair-${side} .pair-text`);
+  const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
+  const words = [];
+  let open = null;
+  while (walker.nextNode()) {
+    if (walker.currentNode.parentElement.closest(".special")) { open = null; continue; }
+    if (/^\\s+$/.test(walker.currentNode.data)) { open = null; continue; }
+    if (!open) words.push((open = []));
+    open.push(walker.currentNode);
+  }
+  const range = document.createRange();
+  return words.map((nodes) => {
+    range.setStartBefore(nodes[0]);
+    range.setEndAfter(nodes.at(-1));
+    const whole = document.createElement("span");
+    whole.textContent = nodes.map((node) => node.data).join("");
+    text.append(whole);
+    const sizes = [nodes.length, range.getBoundingClientRect().width, whole.getBoundingClientRect().width];
+    whole.remove();
+    return sizes;
+  });
+}"""
+
+
+@pytest.mark.parametrize("texts", [ARABIC, HEBREW], ids=["arabic", "hebrew"])
+def test_letters_stay_joined_and_run_from_right_to_left(texts, tmp_path, open_page, minilm):
+    page = open_page(pair_file(tmp_path, *texts, spec="bertscore", every=False)[0])
+    page.get_by_label("Subword pieces").check()
+    settle(page)
+    for side, text in zip(("candidate", "reference"), texts, strict=True):
+        assert page.evaluate(WRITTEN, side).strip() == text
+        assert page.locator(f".pair-{side} .pair-text").evaluate("(one) => getComputedStyle(one).direction") == "rtl"
+        measured = page.evaluate(WIDTHS, side)
+        assert max(pieces for pieces, _, _ in measured) > 2  # pieces inside a word, else nothing is tested
+        for _, apart, whole in measured:
+            assert apart == pytest.approx(whole, abs=0.6)
+        boxes = [unit(page, side, place).bounding_box() for place in (1, 2)]
+        assert boxes[0]["x"] > boxes[1]["x"]
+    assert page.evaluate(MISPLACED)["wrong"] == []
+    unit(page, "candidate", 2).focus()
+    page.keyboard.press("ArrowLeft")  # onwards, in a text that runs to the left
+    assert page.evaluate("document.activeElement.dataset.unit") == "3"
+    assert page.problems == []
+
+
+@pytest.mark.parametrize("texts", [CHINESE, JAPANESE], ids=["chinese", "japanese"])
+def test_texts_without_spaces_are_whole_and_their_unknown_tokens_flagged(texts, tmp_path, open_page, minilm):
+    file, _, document = pair_file(tmp_path, *texts, spec="bertscore(specials=drop)", every=False)
+    page = open_page(file)
+    settle(page)
+    for side, text in zip(("candidate", "reference"), texts, strict=True):
+        assert page.evaluate(WRITTEN, side) == text
+        unknown = {document[side]["words"][token] for token in document[side]["unknown"]}
+        assert page.locator(f'.pair-unit.unknown[data-side="{side}"]').count() == len(unknown)
+    assert any(document[side]["unknown"] for side in ("candidate", "reference"))
+    unknown = page.locator(".pair-unit.unknown").first
+    unknown.hover()
+    settle(page)
+    assert page.locator(".pair-card").get_by_text("Unknown token").count() == 1
+    assert page.evaluate(MISPLACED)["wrong"] == []
+
+
+def test_offsets_count_code_points(tmp_path, open_page):
+    text = "𝒳 is 👩‍👩‍👧 and e\u0301 and 𝒴"
+    page = open_page(pair_file(tmp_path, text, "𝒴 and 𝒳")[0])
+    assert page.evaluate(WRITTEN, "candidate").strip() == text
+    assert page.get_by_role("option", name="𝒳").count() == 2
+
+
+def test_tokens_that_share_or_lack_characters_join_a_neighbour(tmp_path, open_page):
+    """As byte-level and sentencepiece vocabularies have them: three tokens of one emoji, a mark without characters."""
+    pieces = ("hi", "Ġð", "Ł", "Ĭ", "▁", "Ġyo")
+    offsets = np.array([(0, 2), (3, 4), (3, 4), (3, 4), (5, 5), (4, 7)])
+    tokens = Tokens("hi 🎉 yo", pieces, np.arange(6), offsets, np.zeros(6, dtype=bool))
+    alignment = evalign.metric(FAKE).align("a", "b c")
+    similarity = np.random.default_rng(0).random((6, len(alignment.reference)))
+    alignment = replace(
+        alignment, candidate=tokens, similarity=similarity, candidate_weights=np.ones(6), cells=greedy.cells(similarity)
+    )
+    file = tmp_path / "joined.html"
+    alignment.to_html(file)
+    page = open_page(file)
+    settle(page)
+    for pieces_shown in (False, True):
+        page.get_by_label("Subword pieces").set_checked(pieces_shown)
+        settle(page)
+        assert page.locator('.pair-unit[data-side="candidate"]').all_inner_texts() == ["hi", "🎉", "yo"]
+        assert page.evaluate(WRITTEN, "candidate") == "hi 🎉 yo"
+    unit(page, "candidate", 1).hover()
+    settle(page)
+    assert facts(page, "value") == [f"{alignment.candidate_values[1:4].mean():.4f}"]
+    assert page.evaluate(MISPLACED)["wrong"] == []
+
+
+def test_hostile_texts_stay_texts(tmp_path, open_page):
+    page = open_page(pair_file(tmp_path, HOSTILE, f"plain {HOSTILE[:40]}")[0])
+    settle(page)
+    page.get_by_label("Subword pieces").check()
+    page.get_by_label("Show what changed against").select_option("exact")
+    page.locator(".pair-table summary").click()
+    for place in range(page.locator('.pair-unit[data-side="candidate"]').count()):
+        unit(page, "candidate", place).dispatch_event("pointerover")
+    settle(page)
+    assert HOSTILE.replace("\r", "\n") in page.evaluate(WRITTEN, "candidate")
+    assert page.locator("main img, main script, main b[onclick]").count() == 0
+    assert "hit" not in page.title()
+    assert page.problems == []
+
+
+def test_texts_of_512_tokens_have_panes_and_minimaps(tmp_path, open_page):
+    file, alignments, _ = pair_file(tmp_path, words(510, 1), words(510, 3), every=False)
+    assert len(alignments["greedy"].candidate) == 512
+    page = open_page(file)
+    settle(page)
+    assert page.locator(".pair-stage.long .pair-minimap").count() == 2
+    for token in (3, 500):
+        span = unit(page, "candidate", token)
+        span.scroll_into_view_if_needed()
+        span.hover()
+        settle(page)
+        assert facts(page, "value") == [f"{alignments['greedy'].candidate_values[token]:.4f}"]
+        found = page.evaluate(MISPLACED)
+        assert found["wrong"] == []
+        assert found["lines"] == len(page.evaluate(LINES)) > 0
+    minimap = page.locator(".pair-reference .pair-minimap")
+    drawn = minimap.evaluate("""(canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height)
+      .data.filter((_value, place) => place % 4 === 3).filter((alpha) => alpha > 0).length""")
+    assert drawn > 2000
+    minimap.click(position={"x": 20, "y": 250})
+    assert page.locator(".pair-reference .pair-pane").evaluate("(pane) => pane.scrollTop") > 100
+    page.locator(".pair-heat summary").click()
+    settle(page)
+    assert page.locator(".heat-cells").evaluate("(canvas) => canvas.width") > 300
+    assert page.problems == []
+
+
+def test_windows_and_cuts_are_shown_in_place(tmp_path, open_page, minilm):
+    text, other = words(400, 1), words(60, 3)
+    whole, _, document = pair_file(tmp_path, text, other, spec="bertscore", every=False)
+    assert document["candidate"]["windows"]
+    page = open_page(whole)
+    marks = page.locator(".pair-candidate .pair-mark")
+    assert marks.count() == len(document["candidate"]["windows"])
+    word = document["candidate"]["words"][document["candidate"]["windows"][0]]
+    following = marks.first.evaluate("(mark) => mark.nextElementSibling.textContent")
+    assert following == text.split()[word]
+    assert page.evaluate(WRITTEN, "candidate").strip() == text
+
+    cut, _, document = pair_file(tmp_path, text, other, spec="bertscore(overlong=truncate)", every=False)
+    page = open_page(cut)
+    rest = page.locator(".pair-candidate .pair-cut").inner_text()
+    assert text.endswith(rest.strip())
+    assert 0 < len(rest) < len(text)
+    label = page.locator(".pair-candidate .pair-mark").get_attribute("data-label")
+    assert str(document["candidate"]["dropped"]) in label
+    assert "truncated" in page.locator(".pair-notice").inner_text()
+    assert page.problems == []
+
+
+def test_an_empty_text_is_shown_as_such(tmp_path, open_page):
+    page = open_page(pair_file(tmp_path, "", "something")[0])
+    settle(page)
+    assert page.locator(".pair-candidate .pair-empty").inner_text() == "(empty text)"
+    assert page.locator(".pair-score dd").first.inner_text() == "0.0000"
+    assert page.problems == []

@@ -1,0 +1,264 @@
+"""The page of a real `evalign serve` in a real browser: from the empty form to an exported file, and what may fail."""
+
+import json
+import re
+
+import pytest
+
+import evalign
+from evalign.metrics.matchings import align_every
+from evalign.metrics.tokens import count_idf
+
+PAIR = ("The storm closed two schools.", "Two schools were shut because of the storm.")
+EXAMPLES = 10
+
+
+@pytest.fixture
+def page(server, open_page):
+    opened = open_page(server)
+    opened.locator("#model option").first.wait_for(state="attached")
+    return opened
+
+
+def until(page, expression):
+    """Waits for an expression; playwright's own waiting evaluates strings in the page, which the policy forbids."""
+    for _ in range(300):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"never came true: {expression}")
+
+
+def align(page, candidate=PAIR[0], reference=PAIR[1]):
+    page.fill("#candidate", candidate)
+    page.fill("#reference", reference)
+    page.click("#align")
+    until(page, "!document.querySelector('#pair-result').hasAttribute('aria-busy')")
+
+
+def shown_scores(page):
+    """What stands in the view for the chosen matching: the numbers of the headline."""
+    return page.locator("#pair-result").inner_text()
+
+
+def four(scores):
+    return [f"{value:.4f}" for value in scores.values()]
+
+
+def test_the_empty_page_invites_and_breaks_nothing(page, axe):
+    assert page.locator("#example option").count() == EXAMPLES + 1
+    assert page.locator("#pair-share").is_hidden()
+    page.click("#align")
+    assert page.locator("#pair-error").is_hidden() or "empty" in page.locator("#pair-error").inner_text()
+    page.fill("#candidate", "  ")
+    page.fill("#reference", " \u00a0")
+    page.click("#align")
+    page.get_by_role("alert").wait_for()
+    assert "candidate is empty" in page.get_by_role("alert").inner_text()
+    assert axe(page) == []
+    assert page.problems == []
+
+
+def test_numbers_are_the_librarys_for_every_matching(page):
+    align(page)
+    for name, alignment in align_every(evalign.metric("bertscore"), *PAIR).alignments.items():
+        page.get_by_role("radio", name=re.compile(rf"^{name} ")).check()
+        text = shown_scores(page)
+        assert [number for number in four(alignment.scores) if number not in text] == [], name
+        assert alignment.signature in text.replace("\n", "")
+    assert page.problems == []
+
+
+def test_numbers_are_the_librarys_with_idf_another_layer_and_without_special_tokens(page):
+    align(page)
+    page.check("#idf")
+    page.select_option("#layer", "6")
+    page.uncheck("#specials")
+    until(page, "document.querySelector('#pair-result').textContent.includes('specials:drop')")
+    until(page, "document.querySelector('#pair-result').textContent.includes('layer:6')")
+    until(page, "document.querySelector('#pair-result').textContent.includes('idf:table')")
+    references = page.evaluate("fetch('/page/examples.json').then((a) => a.json())")
+    metric = evalign.metric("bertscore(layer=6, specials=drop)")
+    table = count_idf(metric.scorer().memory.encoder, [one["reference"] for one in references])
+    for name, alignment in align_every(metric, *PAIR, weights=table).alignments.items():
+        page.get_by_role("radio", name=re.compile(rf"^{name} ")).check()
+        assert [number for number in four(alignment.scores) if number not in shown_scores(page)] == [], name
+    assert page.problems == []
+
+
+def test_a_late_answer_does_not_overwrite_a_newer_one(page):
+    held = []
+
+    def slow(route):
+        if "first text" in route.request.post_data:
+            held.append(route)
+            return
+        route.continue_()
+
+    page.route("**/api/align", slow)
+    page.fill("#candidate", "the first text")
+    page.fill("#reference", "a reference")
+    page.click("#align")
+    while not held:
+        page.wait_for_timeout(20)
+    align(page, "the second one", "a reference")
+    held[0].continue_()
+    page.wait_for_timeout(500)
+    assert "second" in shown_scores(page)
+    assert "first" not in shown_scores(page)
+    assert page.problems == [] or all("abort" in one.lower() for one in page.problems)
+
+
+def test_what_the_server_refuses_is_said_on_the_page(page):
+    align(page, "word " * 2500, "reference")
+    page.get_by_role("alert").wait_for()
+    assert "token" in page.get_by_role("alert").inner_text()
+    align(page, "x" * (1 << 20), "reference")
+    page.get_by_role("alert").wait_for()
+    assert re.search("too large|bytes|MiB|1,048,576", page.get_by_role("alert").inner_text())
+    align(page)
+    assert page.locator("#pair-error").is_hidden()
+
+
+def test_a_server_that_is_gone_is_said_on_the_page(page):
+    page.route("**/api/align", lambda route: route.abort("connectionrefused"))
+    align(page)
+    page.get_by_role("alert").wait_for()
+    assert "does not answer" in page.get_by_role("alert").inner_text()
+
+
+def test_a_full_queue_is_waited_for(page):
+    asked = []
+
+    def busy(route):
+        asked.append(route.request)
+        if len(asked) == 1:
+            told = {"error": {"code": "busy", "message": "full"}}
+            route.fulfill(status=429, headers={"Retry-After": "1"}, body=json.dumps(told))
+            return
+        route.continue_()
+
+    page.route("**/api/align", busy)
+    align(page)
+    assert len(asked) == 2
+    assert page.locator("#pair-error").is_hidden()
+
+
+def test_the_address_brings_back_texts_options_and_view(page, open_page):
+    page.select_option("#layer", "5")
+    align(page)
+    page.get_by_role("radio", name=re.compile("^exact")).check()
+    page.wait_for_timeout(300)
+    again = open_page(page.url)
+    until(again, "document.querySelector('#pair-result').textContent.includes('layer:5')")
+    assert again.input_value("#candidate") == PAIR[0]
+    assert again.get_by_role("radio", name=re.compile("^exact")).is_checked()
+    for broken in ("#v1=%%%", "#v1=eyJwYWlyIjo3fQ", "#v1=eyJ0YWIiOlsxXX0"):
+        assert open_page(page.url.partition("#")[0] + broken).problems == []
+
+
+def press_until(page, key, selector, most=60):
+    for _ in range(most):
+        if page.evaluate("(wanted) => document.activeElement.matches(wanted)", selector):
+            return
+        page.keyboard.press(key)
+    raise AssertionError(f"{selector} was not reached with {key}")
+
+
+def test_the_whole_journey_by_keyboard(page, tmp_path, open_page):
+    """From the empty page to an exported file, without a mouse."""
+    press_until(page, "Tab", "#example")
+    page.keyboard.press("A")  # the first example, as a select offers it
+    until(page, "document.querySelector('#candidate').value.length > 10")
+    until(page, "!document.querySelector('#pair-share').hidden")
+    press_until(page, "Tab", "#pair-result input[type=radio]")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.checked")
+    press_until(page, "Shift+Tab", "#save-html")
+    with page.expect_download() as given:
+        page.keyboard.press("Enter")
+    file = tmp_path / "saved.html"
+    given.value.save_as(file)
+    saved = open_page(file)
+    saved.get_by_role("heading").first.wait_for()
+    assert page.input_value("#candidate").split()[1] in saved.locator("main").inner_text()
+    assert saved.problems == []
+    assert page.problems == []
+
+
+def test_tabs_by_arrow_keys(page):
+    page.focus("#tab-pair")
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#corpus").is_visible()
+    assert page.locator("#pair").is_hidden()
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("#pair").is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(server, open_page, axe, scheme):
+    page = open_page(server, color_scheme=scheme)
+    page.locator("#model option").first.wait_for(state="attached")
+    align(page)
+    assert axe(page) == []
+    page.click("#tab-corpus")
+    assert axe(page) == []
+    assert axe(open_page(f"{server}docs", color_scheme=scheme)) == []
+
+
+@pytest.mark.parametrize("width", [320, 700])
+def test_narrow_screens_do_not_scroll_sideways(server, open_page, width):
+    page = open_page(server, viewport={"width": width, "height": 700})
+    page.locator("#model option").first.wait_for(state="attached")
+    align(page)
+    for tab in ("pair", "corpus"):
+        page.click(f"#tab-{tab}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, tab
+
+
+def test_the_theme_is_kept(page):
+    page.get_by_role("button", name="Dark theme").click()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.reload()
+    page.get_by_role("button", name="Light theme").wait_for()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_a_file_is_opened_scored_and_a_pair_of_it_looked_at(page, tmp_path):
+    rows = [
+        {"id": "one", "system": "A", "candidate": "the cat sat", "references": ["a cat was sitting"]},
+        {"id": "two", "system": "A", "candidate": "</td><img src=x onerror=1>", "references": ["a dog barked"]},
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    page.click("#tab-corpus")
+    page.set_input_files("input[type=file]", file)
+    page.get_by_role("button", name=re.compile("^Score")).click()
+    page.locator("#corpus-result").get_by_text("bertscore|model", exact=False).first.wait_for()
+    expected = evalign.metric("bertscore").score(
+        [row["candidate"] for row in rows], [row["references"][0] for row in rows]
+    )
+    assert f"{expected.mean('f1'):.4f}" in page.locator("#corpus-result").inner_text()
+    page.locator("#corpus-result").get_by_role("button", name=re.compile("^one ")).click()
+    until(page, "document.querySelector('#candidate').value === 'the cat sat'")
+    until(page, "document.querySelector('#pair-result').textContent.includes('sitting')")
+    assert page.locator("img").count() == 0
+    assert page.problems == []
+
+
+def test_the_api_page_needs_nothing_from_elsewhere(server, open_page):
+    page = open_page(f"{server}docs")
+    assert "/api/align" in page.locator("body").inner_text()
+    assert page.problems == []
+
+
+def test_files_keep_strict_headers(server, open_page):
+    page = open_page(server)
+    for path in ("", "page/app.js", "export/alignment.html", "docs"):
+        answer = page.request.get(server + path)
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "access-control-allow-origin" not in answer.headers
+    assert page.request.get(f"{server}page/..%2f..%2ftypes.py").status == 404
