@@ -11,6 +11,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+LEFT_OUT = (  # of the README's commands
+    "mpnet",  # 438 MB, and the same path as minilm
+    "./mine",  # a model of the reader's
+    "report.html",  # needs the extra plots
+    "serve",  # needs the extra web, and has no end
+)
 pytestmark = pytest.mark.slow
 
 
@@ -60,8 +66,8 @@ def test_readme_commands(fresh):
     commands = re.findall(r"^\$ (evalign .+?)(?: {2,}#.*)?$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
     assert len(commands) >= 8
     for command in commands:
-        if "mpnet" in command or "./mine" in command or "--html" in command:
-            continue  # 438 MB, and the same path as minilm; a model of the reader's; an extra
+        if any(word in command for word in LEFT_OUT):
+            continue
         result = run(fresh, "bash", "-c", command)
         assert result.returncode == 0, f"{command}\n{result.stderr}"
 
@@ -73,3 +79,27 @@ def test_a_missing_extra_names_its_install_command(fresh):
     (fresh / "rows.parquet").write_bytes(b"PAR1")
     result = run(fresh, "evalign", "score", "rows.parquet")
     assert "pip install 'evalign[data]'" in result.stderr
+
+
+def test_the_page_of_the_installed_wheel_in_a_browser(fresh):
+    """The tests of the server's page, against the program of the fresh environment."""
+    python = fresh / "venv" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", f"{fresh / 'source'}[web]"], check=True)
+    environment = os.environ | {
+        "EVALIGN_PROGRAM": str(fresh / "venv" / "bin" / "evalign"),
+        "EVALIGN_CACHE": str(fresh / "cache"),
+        "HF_HUB_OFFLINE": "1",
+    }
+    tests = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        str(ROOT / "tests/page/test_server_page.py"),
+    ]
+    done = subprocess.run(tests, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-4000:]
+    if "passed" not in done.stdout:
+        pytest.skip("no browser here: " + done.stdout.strip().splitlines()[-1])

@@ -16,15 +16,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evalign
-from evalign.encoders.opening import open_encoder
+from evalign.encoders.lstm_file import demonstration_file
+from evalign.encoders.opening import EncoderChoice, open_encoder
 from evalign.errors import SpecError
 from evalign.metrics.base import Metric, Scorer
 from evalign.metrics.bertscore import BERTScore
+from evalign.metrics.learned_file import LearnedFile, Term
+from evalign.metrics.recipe_features import LEXICAL
 from evalign.metrics.registry import METRICS
 from evalign.metrics.signature import Signature
 from evalign.metrics.tokens import MULTIREF, count_idf
 from evalign.testing import LAWS, LawBroken, check_metric
 from evalign.testing.sample import SENTENCES
+from evalign.tuning.combine import Combination, combine, expand_features
+from evalign.tuning.layers import RatedRows
 from evalign.types import Row, Segment
 from tiny_torch_models import build
 
@@ -69,6 +74,7 @@ LIGHT: dict[str, tuple[str, ...]] = {
     ),
     "endtoken": ("endtoken(model=fake)", "endtoken(model=fake, token=cls)"),
     "bartscore": ("bartscore(model={bart})",),  # a tiny random one; more forms in tests/metrics/test_bartscore.py
+    "lstm": ("lstm(file={lstm})", "lstm(file={lstm}, multiref=mean)"),  # the small cell that comes along
     "bleu": (
         "bleu",
         "bleu(tokenize=intl, lowercase=true, smooth_method=floor, smooth_value=0.25, max_ngram_order=3)",
@@ -107,6 +113,8 @@ LIGHT: dict[str, tuple[str, ...]] = {
         "meteor(language=de)",
         "meteor(language=other, normalize=lower, alpha=0.5, beam=3)",
     ),
+    "learned": ("learned(file={learned})",),
+    "evalign": ("evalign(file={recipe})",),  # of the fake encoder; the one that ships is in REAL
 }
 SKIPPED = {
     # The k largest cells of a repeated token may all lie in its own rows, so a text can miss itself.
@@ -120,7 +128,14 @@ SKIPPED = {
     "rouge9": ("whole-text",),
 }
 
-REAL = ("bertscore", "bertscore(layer=4+6)", "bertscore(overlong=truncate)", "bertscore(precision=int8)", "lisascore")
+REAL = (
+    "bertscore",
+    "bertscore(layer=4+6)",
+    "bertscore(overlong=truncate)",
+    "bertscore(precision=int8)",
+    "lisascore",
+    "evalign",
+)
 REAL_SLOW = (
     "bertscore(idf={table})",
     "bertscore(specials=drop)",
@@ -133,19 +148,48 @@ REAL_SLOW = (
     "moverscore(model=fake, transport=sinkhorn)",
 )
 SOME_WINDOWS = 10_000  # characters: enough to need several windows
+LEARNED = ("bertscore(model=fake, layer=1).*", "lisascore(model=fake, layer=2)", "chrf", "length-ratio")
 TABLE_TEXTS = [*SENTENCES[:12], *SENTENCES[:3]]
+
+
+def fake_recipe(path: Path) -> Path:
+    """A recipe over the fake encoder with every kind of feature."""
+    layers, sides = [0, 1, 2], ("precision", "recall")
+    names = [f"{kind}{side}@{layer}" for kind in ("", "rare-", "next-", "worst-") for side in sides for layer in layers]
+    names += ["pooled@2", *LEXICAL]
+    encoder = open_encoder(EncoderChoice("fake", "0+1+2")).encoder
+    terms = tuple(Term(name, encoder.name, 0.0, 1.0, 100 / len(names)) for name in names)
+    trained = {"encoder": "fake", "layers": layers, "commonest": 100}
+    LearnedFile(terms, 0.0, 0.0, 100.0, trained).save(path)
+    return path
+
+
+def learnable() -> RatedRows:
+    """Sentences that lose more and more words, rated by how many are left."""
+    words = [(text, text.split(), kept) for text in SENTENCES[:12] for kept in (1, 3, 5)]
+    rows = [Row(str(place), " ".join(some[:kept]), (text,)) for place, (text, some, kept) in enumerate(words)]
+    ratings = np.array([min(1.0, kept / len(some)) for _, some, kept in words])
+    return RatedRows(rows, ratings, [""] * len(rows), [text for text, _, _ in words])
 
 
 @pytest.fixture(scope="session")
 def make_metric(tmp_path_factory: pytest.TempPathFactory):
-    """A spec with {table}, {zeros}, {base} and {bart} filled in."""
+    """A spec with {table}, {zeros}, {base}, {bart}, {learned} and {recipe} filled in."""
     folder = tmp_path_factory.mktemp("tables")
     base = folder / "base.csv"
     base.write_text("LAYER,P,R,F\n2,0.3,0.25,0.28\n", encoding="utf-8")
 
     def make(spec: str) -> Metric:
+        if "{recipe}" in spec:
+            return evalign.metric(spec.format(recipe=f'"{fake_recipe(folder / "recipe.json")}"'))
+        if "{learned}" in spec:
+            made = combine(learnable(), expand_features(LEARNED), Combination(nonnegative=True))
+            made.file.save(folder / "learned.json")
+            return evalign.metric(spec.format(learned=f'"{folder / "learned.json"}"'))
         if "{bart}" in spec:
             return evalign.metric(spec.format(bart=f'"{build("bart", folder / "bart", generates=True)}"'))
+        if "{lstm}" in spec:
+            return evalign.metric(spec.format(lstm=f'"{demonstration_file()}"'))
         model = "fake" if "model=fake" in spec else "minilm"
         names = {"table": folder / f"{model}.json", "zeros": folder / f"{model}-one.json", "base": base}
         if "{" in spec:

@@ -64,7 +64,8 @@ def test_numbers_are_those_of_the_metrics():
 
 
 def test_the_first_matching_is_the_one_asked_for():
-    for spec, name in [("lisascore(method=row-mask)", "row-mask"), ("moverscore", "transport"), ("bertscore", "greedy")]:
+    specs = {"lisascore(method=row-mask)": "row-mask", "moverscore": "transport", "bertscore": "greedy"}
+    for spec, name in specs.items():
         found = align_every(evalign.metric(spec), "one cat", "a cat")
         assert next(iter(found.alignments)) == name
         assert set(found.alignments) == set(EVERY)
@@ -74,6 +75,13 @@ def test_what_cannot_be_rescaled_is_skipped_with_the_reason():
     found = align_every(evalign.metric("bertscore(rescale=true)"), "one cat", "a cat")
     assert {"greedy", "exact", "transport"} <= set(found.alignments)
     assert "no baseline ships" in found.skipped["row-mask"]
+
+
+def test_ngrams_stand_alone():
+    found = align_every(evalign.metric("moverscore(ngram=2)"), "one small cat sat", "a cat sat")
+    assert list(found.alignments) == ["transport"]
+    assert "n-grams" in found.skipped["greedy"]
+    fits(alignment_document(found.alignments, found.skipped))
 
 
 def test_a_metric_without_tokens_is_refused():

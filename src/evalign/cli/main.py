@@ -22,9 +22,12 @@ COMMANDS = {
     "meta": "Judge metrics by their agreement with people.",
     "align": "Show which tokens of two texts match.",
     "explain": "Show a metric's arithmetic, step by step.",
+    "serve": "Serve the page and the HTTP API.",
+    "train": "Learn from rated pairs: fine-tune, or weigh metrics.",
     "layers": "Find the layers that agree best with people.",
     "baseline": "Fit baselines for use with rescale=FILE.",
     "idf": "Fit IDF tables for use with idf=FILE.",
+    "study": "Repeat a paper's experiment: figures, numbers, a page.",
     "metrics": "List the metrics and their options.",
     "models": "List the models here, and get the others.",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from evalign.errors import FileFormatError
@@ -26,7 +27,11 @@ def file_digest(file: Path) -> str:
 def _remembered(file: Path) -> str:
     """Any write to a file moves its ctime, which no program can set back."""
     state = file.stat()
-    key = f"{file}|{state.st_size}|{state.st_mtime_ns}|{state.st_ctime_ns}|{state.st_ino}"
+    return _digest(file, f"{file}|{state.st_size}|{state.st_mtime_ns}|{state.st_ctime_ns}|{state.st_ino}")
+
+
+@lru_cache(maxsize=64)  # a server whose cache folder is read-only would hash the file at every request
+def _digest(file: Path, key: str) -> str:
     memory = cache_folder() / "digests.json"
     known = _load(memory)
     if key not in known:

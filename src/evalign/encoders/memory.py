@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Iterable
+from threading import Lock
 
 from evalign.encoders.base import Encoder
 from evalign.types import Embedded
@@ -14,11 +15,12 @@ MAX_SEEN = 8_192
 
 
 class EmbeddingMemory:
-    """An encoder with a bounded memory; the texts used longest ago are forgotten first."""
+    """An encoder with a bounded memory; the texts used longest ago are forgotten first. Threads may share it."""
 
     def __init__(self, encoder: Encoder, max_bytes: int = MAX_BYTES) -> None:
         self.encoder = encoder
-        self._max_bytes = max_bytes
+        self.max_bytes = max_bytes
+        self._lock = Lock()
         self._kept: OrderedDict[str, Embedded] = OrderedDict()
         self._seen: OrderedDict[int, None] = OrderedDict()  # hashes of texts that came once
         self._bytes = 0
@@ -29,12 +31,14 @@ class EmbeddingMemory:
         A long stream sets `at_once=False`: most of its texts never return, and its memory should not grow.
         """
         wanted = list(dict.fromkeys(texts))
-        found = {text: self._kept[text] for text in wanted if text in self._kept}
+        with self._lock:
+            found = {text: self._kept[text] for text in wanted if text in self._kept}
         missing = [text for text in wanted if text not in found]
         found.update(zip(missing, self.encoder.encode(missing), strict=True))
-        for text in keep:
-            if at_once or text in self._kept or self._came_before(text):
-                self._remember(text, found[text])
+        with self._lock:
+            for text in keep:
+                if at_once or text in self._kept or self._came_before(text):
+                    self._remember(text, found[text])
         return found
 
     def _came_before(self, text: str) -> bool:
@@ -51,6 +55,6 @@ class EmbeddingMemory:
             self._bytes += embedded.vectors.nbytes
         self._kept[text] = embedded
         self._kept.move_to_end(text)
-        while self._kept and (self._bytes > self._max_bytes or len(self._kept) > MAX_TEXTS):
+        while self._kept and (self._bytes > self.max_bytes or len(self._kept) > MAX_TEXTS):
             _, forgotten = self._kept.popitem(last=False)
             self._bytes -= forgotten.vectors.nbytes

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -144,13 +145,18 @@ def _package_directory(model: KnownModel) -> Path | None:
     """From the package's list of files: importing a model package would run its code, or load torch."""
     for wheel in model.wheels:
         try:
-            files = metadata.files(wheel.partition("==")[0]) or []
-        except metadata.PackageNotFoundError:
+            return _carried(wheel.partition("==")[0])
+        except (metadata.PackageNotFoundError, FileNotFoundError):
             continue
-        for file in files:
-            if file.name == "model.safetensors":
-                return Path(str(file.locate())).parent
     return None
+
+
+@lru_cache(maxsize=8)  # reading a package's list of files takes a millisecond, and a model is looked for at every call
+def _carried(package: str) -> Path:
+    for file in metadata.files(package) or []:
+        if file.name == "model.safetensors":
+            return Path(str(file.locate())).parent
+    raise FileNotFoundError(package)
 
 
 def hub_reachable() -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from evalign.encoders.base import Encoder, Reading
 from evalign.encoders.families import FAMILIES, depth
+from evalign.encoders.keeping import Kept
 from evalign.encoders.known import UNTUNED_DEPTH
 from evalign.encoders.layers import parse_layers
 from evalign.encoders.memory import EmbeddingMemory
@@ -16,6 +16,7 @@ from evalign.errors import SpecError
 BACKENDS = ("auto", "ort", "torch")
 PRECISIONS = ("fp32", "int8", "bf16", "fp16")
 FAKE = "fake"
+KEPT = 3  # loaded models, by choice: other layers are other graphs
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +32,31 @@ class EncoderChoice:
     threads: int = 0
 
 
+_kept: Kept[EmbeddingMemory] = Kept(KEPT)
+
+
 def open_encoder(choice: EncoderChoice) -> EmbeddingMemory:
     """A loaded model is kept: scoring again, or with another metric, does not load it again.
 
     Directories are looked at every time: a checkpoint that was written anew is another model.
     """
     if choice.model == FAKE:
-        return _open_fake(choice.layer)
+        return _kept.get((FAKE, choice.layer), lambda: _open_fake(choice.layer))
     located = locate(choice.model)
-    return _open(choice, replace(located, directory=located.directory.resolve()), _written(located))
+    located = replace(located, directory=located.directory.resolve())
+    return _kept.get((choice, located, _written(located)), lambda: _open(choice, located))
+
+
+def keep_encoders(most: int) -> None:
+    """How many loaded models are kept in this process, which is 3 unless told."""
+    _kept.resize(most)
 
 
 def close_encoders() -> None:
     """Forgets every loaded model, and frees its memory once no metric's scorer holds it."""
-    _open.cache_clear()
-    _open_fake.cache_clear()
+    _kept.clear()
 
 
-@lru_cache(maxsize=3)
 def _open_fake(layer: str | None) -> EmbeddingMemory:
     from evalign.encoders.fake import FakeEncoder
 
@@ -61,8 +69,7 @@ def _written(located: Located) -> tuple[int, ...]:
     return tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in files)
 
 
-@lru_cache(maxsize=3)
-def _open(choice: EncoderChoice, located: Located, _state: tuple[int, ...]) -> EmbeddingMemory:
+def _open(choice: EncoderChoice, located: Located) -> EmbeddingMemory:
     encoder = _load(located, choice)
     encoder.name = located.pinned
     return EmbeddingMemory(encoder)
@@ -70,7 +77,7 @@ def _open(choice: EncoderChoice, located: Located, _state: tuple[int, ...]) -> E
 
 def _load(located: Located, choice: EncoderChoice) -> Encoder:
     config = located.config()
-    layers = None if choice.layer == "all" else parse_layers(choice.layer or _default_layer(located, config))
+    layers = None if choice.layer == "all" else parse_layers(choice.layer or default_layer(located, config))
     if _backend(choice, str(config.get("model_type"))) == "torch":
         from evalign.encoders.torch_hf import TorchEncoder
 
@@ -92,7 +99,7 @@ def _backend(choice: EncoderChoice, family: str) -> str:
     return backend
 
 
-def _default_layer(located: Located, config: dict[str, object]) -> str:
+def default_layer(located: Located, config: dict[str, object]) -> str:
     """The tuned layer, or three quarters of the depth, where most tuned layers lie; signatures show it."""
     if located.tuned_layer is not None:
         return located.tuned_layer

@@ -66,7 +66,7 @@ class TorchEncoder(BatchingEncoder):
         super().__init__(
             tokenizer,
             check_layers(layers, depth),
-            reading.within(_positions(settings), tokenizer),
+            reading.within(positions(settings), tokenizer),
             pad if 0 <= pad < settings.vocab_size else 0,  # Llama configs write -1 for none
         )
         self.name = directory.name
@@ -196,7 +196,8 @@ def load_tokenizer(directory: Path) -> Any:
         ) from error
 
 
-def _positions(config: Any) -> int:
+def positions(config: Any) -> int:
+    """How many tokens the model's position table has room for; sys.maxsize if it has none."""
     table = getattr(config, "max_position_embeddings", None)
     if table is None or (config.model_type in UNLIMITED and not getattr(config, "position_biased_input", False)):
         return sys.maxsize

@@ -22,6 +22,7 @@ from evalign.metrics.base import option
 from evalign.metrics.baseline import Baseline
 from evalign.metrics.prf import PRFMetric, PRFScorer, prf
 from evalign.metrics.tokens import Matched, Side
+from evalign.stopping import check_stopped
 from evalign.text.idf import TokenWeights
 from evalign.types import Floats, Ints, Row
 
@@ -96,6 +97,7 @@ class AssignmentScorer(PRFScorer):
         matched: list[Matched] = [(worst, {})] * len(pairs)
         real = [place for place, (one, other) in enumerate(pairs) if not (one.empty or other.empty)]
         for group in _groups([(len(pairs[i][0].tokens), len(pairs[i][1].tokens)) for i in real]):
+            check_stopped()
             places = [real[index] for index in group]
             for place, result in zip(places, self._assign([pairs[place] for place in places]), strict=True):
                 matched[place] = result

@@ -48,9 +48,14 @@ def align_every(metric: Metric, candidate: str, reference: str, weights: TokenWe
             skipped[name] = f"{' x '.join(map(str, first.similarity.shape))} tokens are too many to transport here"
             continue
         try:
-            alignments[name] = _aligned(with_matching(metric, name), candidate, reference, weights)
+            other = _aligned(with_matching(metric, name), candidate, reference, weights)
         except EvalignError as error:
             skipped[name] = str(error)
+            continue
+        if other.similarity.shape == first.similarity.shape:
+            alignments[name] = other
+        else:
+            skipped[name] = f"it matches tokens, and {metric} matches n-grams"
     return EveryMatching(alignments, skipped)
 
 

@@ -23,6 +23,7 @@ from evalign.errors import LengthMismatchError, SpecError
 from evalign.metrics.base import Metric, Scorer, blocks, option
 from evalign.metrics.signature import Signature
 from evalign.metrics.threads import one_blas_thread
+from evalign.stopping import check_stopped
 from evalign.text.idf import IDFTable, TokenWeights
 from evalign.types import Embedded, Floats, Row, Segment, Tokens
 from evalign.version import __version__
@@ -60,6 +61,10 @@ class TokenMetric(Metric):
         if self.max_length:
             reading = replace(reading, max_length=self.max_length)
         return EncoderChoice(self.model, self.layer, self.precision, self.backend, self.device, reading, self.threads)
+
+    @abstractmethod
+    def scorer(self, corpus: Iterable[Row] | None = None, weights: TokenWeights | None = None) -> TokenScorer:
+        """Loads the encoder and the tables; `weights` overrides `idf`."""
 
     @property
     def needs_corpus(self) -> bool:
@@ -207,6 +212,7 @@ class TokenScorer(Scorer):
 
     def pair_scores(self, candidate: Side, reference: Side) -> Floats:
         """The fields of one pair before `finish`; the worst value if a text has no tokens."""
+        check_stopped()
         if candidate.empty or reference.empty:
             return np.full(len(self.metric.fields), self.metric.worst)
         return self.pair(candidate, reference)

@@ -47,10 +47,10 @@ class VectorMetric(TokenMetric):
         """That option back from a signature."""
         return {cls.reduction: match.partition("=")[2]}
 
-    def scorer(self, corpus: Iterable[Row] | None = None) -> VectorScorer:
-        """Loads the encoder and the IDF table."""
+    def scorer(self, corpus: Iterable[Row] | None = None, weights: TokenWeights | None = None) -> VectorScorer:
+        """Loads the encoder and the IDF table; `weights` overrides `idf`."""
         memory = open_encoder(self.choice())
-        return VectorScorer(self, memory, self.corpus_weights(memory.encoder, corpus))
+        return VectorScorer(self, memory, weights or self.corpus_weights(memory.encoder, corpus))
 
 
 class VectorScorer(TokenScorer):

@@ -80,7 +80,7 @@ def choose(
         why = next((flag for estimate in estimates.values() for flag in estimate.flags), "too few rows")
         raise UndefinedStatisticError(f"no choice of layers has a {statistic} with people: {why}")
     best_first = sorted(estimates, key=lambda choice: -_or_worst(estimates[choice]))
-    fold_of_row = _folds(rated.documents, folds, resampling.seed)
+    fold_of_row = document_folds(rated.documents, folds, resampling.seed)
     pieced, chosen = np.empty(len(rated.rows)), []
     for fold in range(int(fold_of_row.max()) + 1):
         others, own = np.flatnonzero(fold_of_row != fold), np.flatnonzero(fold_of_row == fold)
@@ -106,7 +106,7 @@ def _comparable(scores: Floats, training: Any) -> Floats:
     return np.asarray((scores - scores[training].mean()) / (width if width > 0 else 1))
 
 
-def _folds(documents: Sequence[str], folds: int, seed: int) -> Any:
+def document_folds(documents: Sequence[str], folds: int, seed: int) -> Any:
     """Whole documents, shuffled by the seed, dealt out to folds of nearly equal size."""
     names = sorted(set(documents))
     if len(names) < 2:

@@ -32,9 +32,11 @@ export function pairForm(hooks) {
   }
   find("model").addEventListener("change", () => { fillLayers(); again(); });
   for (const id of ["layer", "specials", "idf"]) find(id).addEventListener("change", again);
-  find("save-html").addEventListener("click", () => saved("alignment.html", "text/html", () => htmlFile(doc)));
-  find("save-json").addEventListener("click", () => saved("alignment.json", "application/json", () => JSON.stringify(doc)));
-  find("copy-link").addEventListener("click", copyLink);
+  const saving = [
+    saveButton("HTML", "Save as one HTML file", () => saved("html", "text/html", () => htmlFile(doc))),
+    saveButton("JSON", "Save as JSON", () => saved("json", "application/json", () => JSON.stringify(doc))),
+    saveButton("Copy link", "Copy link to this view", copyLink),
+  ];
 
   function fillExamples() {
     const groups = new Map();
@@ -152,8 +154,7 @@ export function pairForm(hooks) {
   function show(answer) {
     doc = answer;
     if (view) view.update(doc);
-    else view = pairView(find("pair-result"), doc, { state: viewState, onState: (state) => remember(state) });
-    find("pair-share").hidden = false;
+    else view = pairView(find("pair-result"), doc, { state: viewState, onState: (state) => remember(state), saving });
     remember(view.state());
   }
 
@@ -167,10 +168,14 @@ export function pairForm(hooks) {
     find("pair-error").hidden = !message;
   }
 
-  async function saved(name, type, content) {
+  function saveButton(text, label, onclick) {
+    return el("button", { type: "button", text, "aria-label": label, onclick });
+  }
+
+  async function saved(ending, type, content) {
     try {
-      download(name, new Blob([await content()], { type }));
-      announce(`${name} was saved.`);
+      download(`evalign-pair.${ending}`, new Blob([await content()], { type }));
+      announce(`evalign-pair.${ending} was saved.`);
     } catch (error) {
       showError(error.message);
     }

@@ -40,14 +40,14 @@ export function decodeAlignment(doc) {
   };
 }
 
-/** uint16 numbers between `low` and `high`, packed in base64. */
+/** Little-endian uint16 numbers between `low` and `high`, packed in base64. */
 function unpackMatrix(packed) {
-  const bytes = Uint8Array.from(atob(packed.uint16), (char) => char.charCodeAt(0));
-  const view = new DataView(bytes.buffer);
+  const binary = atob(packed.uint16);
   const step = (packed.high - packed.low) / 65535;
-  const matrix = new Float32Array(bytes.length / 2);
+  const matrix = new Float32Array(binary.length / 2);
   for (let place = 0; place < matrix.length; place += 1) {
-    matrix[place] = packed.low + view.getUint16(2 * place, true) * step;
+    const number = binary.charCodeAt(2 * place) + 256 * binary.charCodeAt(2 * place + 1);
+    matrix[place] = packed.low + number * step;
   }
   return matrix;
 }

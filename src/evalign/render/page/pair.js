@@ -16,7 +16,7 @@ import { pairState, pairStateDifference } from "./pair_state.js";
 import { matchTable } from "./pair_table.js";
 import { everyLine, litUnits, visibleLines } from "./pair_visible.js";
 
-/** Draws the document into `root`; options {state, onState(state), standalone}. */
+/** Draws the document into `root`; options {state, onState(state), standalone, saving: more buttons}. */
 export function pairView(root, doc, options = {}) {
   const view = new PairView(root, options);
   view.update(doc, options.state);
@@ -89,6 +89,7 @@ class PairView {
     const files = pairFiles(
       () => this.scene(),
       () => this.matches(),
+      this.options.saving,
     );
     this.scores = el("dl", { class: "pair-scores" });
     this.recipe = el("p", { class: "recipe pair-recipe" });

@@ -6,8 +6,8 @@ import { matchRows } from "./pair_table.js";
 const EXPORT_PIXELS = { scale: 2, area: 100e6, side: 16000 }; // what browsers can still make a picture of
 const EXPORT_UNFIT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu; // what XML cannot hold
 
-/** Buttons that save the view; `scene()` and `matches()` give what is shown at that moment. */
-export function pairFiles(scene, matches) {
+/** Buttons that save the view; `scene()` and `matches()` give what is shown at that moment, `others` are more nodes. */
+export function pairFiles(scene, matches, others = []) {
   const name = () => `evalign-pair-${matches().view.matching.name}`;
   const recipe = () => matches().view.matching.signature;
   const button = (kind, make) =>
@@ -25,6 +25,7 @@ export function pairFiles(scene, matches) {
     button("SVG", () => new Blob([sceneSvg(scene(), recipe())], { type: "image/svg+xml" })),
     button("PNG", () => scenePng(scene())),
     button("CSV", () => new Blob([csvLines(matchRows(matches()))], { type: "text/csv;charset=utf-8" })),
+    ...others,
   );
 }
 

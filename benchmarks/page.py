@@ -1,0 +1,191 @@
+"""How quick the pair view is at 512 x 512 tokens, beside a plain SVG with one node per line, in the same browser.
+
+    python benchmarks/page.py [--repeat 7] [--tokens 512] [--hovers 12]
+
+First picture: from the document's text (JSON, all matchings, the matrix packed) to the first frame that shows it.
+Hover: from the pointer's event to the frame that shows its lines. Ours draws texts, minimaps and card; the plain page
+draws the same words and one <path> per line, and dims the others on hover. Both take turns in fresh pages; medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from playwright.sync_api import Page, sync_playwright
+
+from evalign.metrics.matchings import align_every
+from evalign.metrics.registry import metric
+from evalign.render.documents import alignment_document
+from evalign.render.export import page_file
+
+FLAGS = ("--headless", "--no-sandbox", "--disable-gpu")
+FIELDS = ("first picture", "hover")
+
+CLOCK = """
+const frame = () => new Promise((shown) => requestAnimationFrame(() => {
+  const after = new MessageChannel();
+  after.port1.onmessage = () => shown(performance.now());
+  after.port2.postMessage(null);
+}));
+addEventListener("pointerover", async (event) => {
+  if (!event.target.closest("[data-unit]")) return;
+  const begun = event.timeStamp;
+  window.hovers.push(await frame() - begun);
+}, true);
+window.hovers = [];
+window.begin = async () => {
+  const text = await (await fetch("document.json")).text();
+  await frame();
+  const begun = performance.now();
+  draw(document.getElementById("view"), JSON.parse(text));
+  return await frame() - begun;
+};
+"""
+
+OURS = f"""<!DOCTYPE html><meta charset=utf-8><link rel=stylesheet href=base.css><link rel=stylesheet href=pair.css>
+<body><main id=view></main><script type=module>
+import {{ pairView as draw }} from "./pair.js";
+{CLOCK}
+</script>"""
+
+PLAIN = f"""<!DOCTYPE html><meta charset=utf-8><link rel=stylesheet href=base.css>
+<style>
+main {{ position: relative; display: grid; grid-template-columns: 1fr 1fr; gap: 6rem; line-height: 2; }}
+svg {{ position: absolute; inset: 0; width: 100%; height: 100%; pointer-events: none; }}
+path {{ fill: none; stroke: #0072b2; stroke-width: 1.5; }} path.recall {{ stroke: #c24f00; stroke-dasharray: 5 4; }}
+.dim {{ opacity: .05; }}
+</style><body><main id=view></main><script type=module>
+const draw = (root, doc) => {{
+  const [matching] = doc.matchings;
+  const spans = {{}};
+  for (const side of ["candidate", "reference"]) {{
+    const text = document.createElement("p");
+    spans[side] = doc[side].pieces.map((piece, unit) => {{
+      const span = document.createElement("span");
+      span.textContent = doc[side].special[unit] ? piece : doc[side].text.slice(...doc[side].offsets[unit]);
+      Object.assign(span.dataset, {{ side, unit }});
+      text.append(span, " ");
+      return span;
+    }});
+    root.append(text);
+  }}
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  root.append(svg);
+  const corner = svg.getBoundingClientRect();
+  const line = (kind, candidate, reference, value) => {{
+    const from = spans.candidate[candidate].getBoundingClientRect();
+    const to = spans.reference[reference].getBoundingClientRect();
+    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    const [x, y, right, low] = [from.right - corner.left, from.top + from.height / 2 - corner.top,
+      to.left - corner.left, to.top + to.height / 2 - corner.top];
+    const middle = (x + right) / 2;
+    path.setAttribute("d", `M${{x}} ${{y}}C${{middle}} ${{y}} ${{middle}} ${{low}} ${{right}} ${{low}}`);
+    path.setAttribute("class", kind);
+    path.setAttribute("stroke-opacity", value);
+    svg.append(path);
+    return {{ path, candidate, reference }};
+  }};
+  const lines = [
+    ...matching.candidate_partners.map((j, i) => line("precision", i, j, matching.candidate_values[i])),
+    ...matching.reference_partners.map((i, j) => line("recall", i, j, matching.reference_values[j])),
+  ];
+  root.addEventListener("pointerover", (event) => {{
+    const {{ side, unit }} = event.target.dataset;
+    if (!unit) return;
+    for (const one of lines) one.path.classList.toggle("dim", one[side] !== Number(unit));
+  }});
+}};
+{CLOCK}
+</script>"""
+
+
+def document(tokens: int) -> bytes:
+    """Two texts of that many tokens, two of them special, under every matching."""
+    stock = [f"{first}{second}" for first in ("ba", "de", "fi", "go", "ku") for second in ("lan", "mor", "nis", "ret")]
+    texts = [
+        " ".join(stock[(seed * place * place + place) % len(stock)] for place in range(tokens - 2)) for seed in (1, 3)
+    ]
+    every = align_every(metric("bertscore(model=fake)"), *texts)
+    return json.dumps(alignment_document(every.alignments, every.skipped, packed=True)).encode()
+
+
+def serve(files: dict[str, bytes]) -> ThreadingHTTPServer:
+    """The page's files and the benchmark's own, on this machine only."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            name = self.path.strip("/")
+            try:
+                body = files.get(name) or page_file(name)
+            except FileNotFoundError:
+                self.send_error(404)
+                return
+            kinds = {"js": "text/javascript", "css": "text/css", "html": "text/html", "json": "application/json"}
+            self.send_response(200)
+            self.send_header("Content-Type", kinds[name.rpartition(".")[2]])
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: object) -> None:
+            """Silent."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def measure(page: Page, address: str, hovers: int) -> tuple[float, list[float]]:
+    """Milliseconds to the first picture, and of every hover."""
+    page.goto(address)
+    page.wait_for_function("window.begin !== undefined")
+    first = page.evaluate("begin()")
+    page.wait_for_timeout(300)
+    page.mouse.move(2, 2)
+    page.evaluate("window.hovers.length = 0")
+    for place in range(hovers):
+        side, unit = ("candidate", "reference")[place % 2], 5 + 3 * place
+        box = page.locator(f'[data-side="{side}"][data-unit="{unit}"]').bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_timeout(60)
+    page.wait_for_function(f"window.hovers.length >= {hovers}")
+    return first, page.evaluate("window.hovers")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--tokens", type=int, default=512)
+    parser.add_argument("--hovers", type=int, default=12)
+    options = parser.parse_args()
+    data = document(options.tokens)
+    server = serve({"ours.html": OURS.encode(), "plain.html": PLAIN.encode(), "document.json": data})
+    times: dict[str, tuple[list[float], list[float]]] = {"ours": ([], []), "plain": ([], [])}
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=list(FLAGS))
+        for _ in range(options.repeat):
+            for name, (firsts, hovers) in times.items():
+                page = browser.new_page(viewport={"width": 1280, "height": 900})
+                first, hovered = measure(page, f"http://127.0.0.1:{server.server_port}/{name}.html", options.hovers)
+                firsts.append(first)
+                hovers.extend(hovered)
+                page.close()
+        browser.close()
+    server.shutdown()
+    print(
+        f"{options.tokens} x {options.tokens} tokens, document of {len(data) / 1000:.0f} kB, {options.repeat} turns\n"
+    )
+    print("| milliseconds, median (worst) | ours | one node per line | ratio |\n|---|---|---|---|")
+    for place, field in enumerate(FIELDS):
+        ours, plain = (times[name][place] for name in ("ours", "plain"))
+        shown = [f"{statistics.median(one):.0f} ({max(one):.0f})" for one in (ours, plain)]
+        print(f"| {field} | {shown[0]} | {shown[1]} | {statistics.median(ours) / statistics.median(plain):.2f} |")
+
+
+if __name__ == "__main__":
+    main()

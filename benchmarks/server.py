@@ -1,0 +1,218 @@
+"""`evalign serve` on loopback: its capacity, its answers under ten times too many clients, its memory, its latency.
+
+    python benchmarks/server.py [--seconds 120] [--clients 200] [--matchings all]
+
+The server is a process of its own, this one only asks: pairs of 20 tokens, all distinct. Capacity is what few clients
+in a closed loop get answered, measured before and after the overload, since machines are never quite idle; overload is
+`--clients` clients for `--seconds`, each waiting as Retry-After says when it is turned away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+WORDS = re.findall(
+    r"\w+",
+    "time people year way day man thing woman life child world school state family student group country problem hand "
+    "part place case week company system program question work government number night point home water room mother "
+    "area money story fact month lot right study book eye job word business issue side kind head house service friend",
+)
+CONTENT_TOKENS = 18  # two special tokens make it 20
+IDLE_SECONDS = 3  # a server closes what is idle for longer
+CAPACITY_SHARE, MEMORY_SHARE, P95_SECONDS = 0.9, 0.1, 1.0
+
+
+@dataclass
+class Tally:
+    """What came back, and when."""
+
+    statuses: Counter[int] = field(default_factory=Counter)
+    latencies: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+    cpu: float = 0.0  # seconds of processor that the server took
+
+    @property
+    def cpu_per_answer(self) -> float:
+        return self.cpu / max(1, self.statuses[200])
+
+    @property
+    def rate(self) -> float:
+        return self.statuses[200] / self.seconds
+
+    @property
+    def p95(self) -> float:
+        return float(np.quantile(self.latencies, 0.95)) if self.latencies else float("nan")
+
+
+class Client:
+    """One keep-alive connection; speaks just enough HTTP to cost next to nothing."""
+
+    def __init__(self, port: int, matchings: str, seed: int) -> None:
+        self.port, self.matchings, self.draw = port, matchings, random.Random(seed)
+        self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self.used = 0.0
+
+    async def ask(self, tally: Tally) -> int:
+        """One pair; the seconds to wait before the next, 0 unless turned away."""
+        body = json.dumps({"candidate": self._text(), "reference": self._text(), "matchings": self.matchings}).encode()
+        head = "POST /api/align HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+        began = time.monotonic()
+        if self.streams is None or began - self.used > IDLE_SECONDS:
+            self.close()
+            self.streams = await asyncio.open_connection("127.0.0.1", self.port)
+        reader, writer = self.streams
+        writer.write(f"{head}{len(body)}\r\n\r\n".encode() + body)
+        answer = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+        await reader.readexactly(int(re.search(r"content-length: (\d+)", answer)[1]))
+        self.used = time.monotonic()
+        status = int(answer.split()[1])
+        tally.statuses[status] += 1
+        if status == 200:
+            tally.latencies.append(time.monotonic() - began)
+        waits = re.search(r"retry-after: (\d+)", answer)
+        return int(waits[1]) if waits else 0
+
+    def close(self) -> None:
+        if self.streams:
+            self.streams[1].close()
+
+    def _text(self) -> str:
+        return " ".join(self.draw.choices(WORDS, k=CONTENT_TOKENS))
+
+
+async def closed_loop(clients: list[Client], seconds: float, watch: Callable[[], None] = lambda: None) -> Tally:
+    """Every client asks again as soon as it has its answer, or when it was told to come back."""
+    tally, end = Tally(), time.monotonic() + seconds
+    began = time.monotonic()
+
+    async def run(client: Client) -> None:
+        while time.monotonic() < end:
+            wait = await client.ask(tally)
+            if wait:
+                await asyncio.sleep(min(wait * client.draw.uniform(0.8, 1.2), max(0, end - time.monotonic())))
+
+    async def look() -> None:
+        while True:
+            watch()
+            await asyncio.sleep(1)
+
+    looking = asyncio.create_task(look())
+    await asyncio.gather(*map(run, clients))
+    looking.cancel()
+    tally.seconds = time.monotonic() - began
+    return tally
+
+
+async def open_loop(clients: list[Client], rate: float, seconds: float) -> Tally:
+    """Requests at a fixed rate, whatever the answers take; each waits for a connection that is free."""
+    tally, free = Tally(), asyncio.Queue()
+    for client in clients:
+        free.put_nowait(client)
+
+    async def one() -> None:
+        began = time.monotonic()
+        client = await free.get()
+        waited = time.monotonic() - began
+        await client.ask(tally)
+        tally.latencies[-1:] = [tally.latencies[-1] + waited] if tally.latencies else []
+        free.put_nowait(client)
+
+    tasks, began = [], time.monotonic()
+    for number in range(int(rate * seconds)):
+        await asyncio.sleep(max(0, began + number / rate - time.monotonic()))
+        tasks.append(asyncio.create_task(one()))
+    await asyncio.gather(*tasks)
+    tally.seconds = time.monotonic() - began
+    return tally
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def counted(pid: int, phase: Awaitable[Tally]) -> Tally:
+    """A phase, and the processor time of the server in it: a measure that other people's programs do not disturb."""
+    before = cpu_seconds(pid)
+    tally = await phase
+    tally.cpu = cpu_seconds(pid) - before
+    return tally
+
+
+def resident_mb(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+
+
+async def measure(port: int, pid: int, options: argparse.Namespace) -> list[tuple[str, str, bool | None]]:
+    """(what, figure, whether it is as promised) in order."""
+    many = [Client(port, options.matchings, seed) for seed in range(options.clients)]
+    few = many[: options.few]
+    await closed_loop(few, options.warm)
+    before = await counted(pid, closed_loop(few, options.measure))
+    half = await open_loop(many[:64], before.rate / 2, options.measure)
+    memory: list[tuple[float, float]] = []
+    start = time.monotonic()
+    sample = lambda: memory.append((time.monotonic() - start, resident_mb(pid)))  # noqa: E731
+    over = await counted(pid, closed_loop(many, options.seconds, sample))
+    after = await counted(pid, closed_loop(few, options.measure))
+    for client in many:
+        client.close()
+    capacity = (before.rate + after.rate) / 2
+    below = (before.cpu + after.cpu) / (before.statuses[200] + after.statuses[200])
+    settled = [size for at, size in memory if at >= options.seconds / 6]
+    growth = max(abs(size / settled[0] - 1) for size in settled)
+    others = {status: count for status, count in over.statuses.items() if status not in (200, 429)}
+    all_fine = all(set(one.statuses) == {200} for one in (before, half, after))
+    return [
+        ("capacity before, after (200s per second)", f"{before.rate:.1f}, {after.rate:.1f}", None),
+        (f"p95 at half capacity ({half.rate:.1f} per second)", f"{half.p95:.3f} s", half.p95 < P95_SECONDS),
+        ("nothing but 200 below capacity", str(all_fine), all_fine),
+        (f"{options.clients} clients: answered 200 per second", f"{over.rate:.1f}", None),
+        ("  of the capacity", f"{over.rate / capacity:.0%}", over.rate >= CAPACITY_SHARE * capacity),
+        ("  processor per answer, below and above", f"{below * 1000:.1f}, {over.cpu_per_answer * 1000:.1f} ms", None),
+        ("  answered 429", f"{over.statuses[429]:,}", None),
+        ("  answered anything else", str(others or 0), not others),
+        ("  p95 of the 200s", f"{over.p95:.3f} s", None),
+        ("memory after warm-up, at most", f"{settled[0]:.0f}, {max(settled):.0f} MB", growth <= MEMORY_SHARE),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=120, help="of overload")
+    parser.add_argument("--clients", type=int, default=200)
+    parser.add_argument("--few", type=int, default=6, help="clients that measure the capacity")
+    parser.add_argument("--warm", type=float, default=5)
+    parser.add_argument("--measure", type=float, default=20, help="seconds of each measurement of capacity and latency")
+    parser.add_argument("--matchings", choices=("all", "own"), default="all")
+    options = parser.parse_args()
+    command = [sys.executable, "-m", "evalign", "serve", "--port", "0", "--model", "minilm"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            line = server.stdout.readline()
+            found = asyncio.run(measure(int(re.search(r":(\d+)/", line)[1]), server.pid, options))
+        finally:
+            server.terminate()
+    for what, figure, fine in found:
+        print(f"{what:<48} {figure:>20}  {'' if fine is None else 'ok' if fine else 'NOT'}")
+    if not all(fine in (True, None) for _, _, fine in found):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

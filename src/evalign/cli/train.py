@@ -1,0 +1,173 @@
+"""`evalign train`: learn from rated pairs. A transformer (the default), the LSTM baseline, or weights of metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from evalign.cli.inputs import column_options, human_option
+from evalign.cli.options import threads_option
+from evalign.errors import SpecError
+from evalign.jobs.rows import Columns, InMemory, TableFile
+from evalign.metrics.spec import format_spec
+from evalign.render.progress import progress
+from evalign.tuning.plan import CHECKPOINT_SECONDS, LOSS_NAMES, MAX_LENGTH, Epoch, TrainingPlan, Watch
+from evalign.tuning.rated_pairs import DEFAULT_MAPPING, RatedPairs, read_pairs, split
+
+if TYPE_CHECKING:
+    from evalign.tuning.trainee import Trainee
+
+PLAN = TrainingPlan()
+LSTM_PLAN = TrainingPlan(epochs=8, batch=32, rate=2e-3)  # it starts from nothing and is small
+# What is not listed for a mode would be ignored there, so it is refused.
+ENCODER_ONLY = ("max_length", "device")
+LOOP_ONLY = ("loss", "epochs", "batch", "rate", "warmup", "weight_decay", "dev", "patience", "mapping", "model",
+             "pooling", "checkpoint_seconds")  # fmt: skip
+COMBINE_ONLY = ("specs", "document", "scale", "folds", "nonnegative")
+
+
+def _by_mode(about: str, name: str) -> str:
+    return f"{about}  [default: {getattr(PLAN, name):g}; with --lstm {getattr(LSTM_PLAN, name):g}]"
+
+
+@click.command()
+@click.argument("data", metavar="PAIRS...", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, metavar="DIR", help="Where the result goes; a file with --combine.")
+@click.option("--model", default="minilm", show_default=True,
+              help="What to start from: a name, directory or hub name; with --lstm: whose word vectors.")  # fmt: skip
+@click.option("--lstm", is_flag=True, help="Train the LSTM baseline instead of a transformer.")
+@click.option("--combine", is_flag=True, help="Weigh metrics (-m) together instead; see the last options.")
+@click.option("--mapping", default=DEFAULT_MAPPING, show_default=True, metavar="MAPPING",
+              help="Ratings to similarities: linear (lowest to highest), linear(1,5), opusparcus, 1=0.1,2=0.5,3=0.9, "
+                   "or a file with such a table.")  # fmt: skip
+@click.option("--loss", type=click.Choice(LOSS_NAMES), default=PLAN.loss, show_default=True,
+              help="Order of the cosines, or squared error.")  # fmt: skip
+@click.option("--pooling", type=click.Choice(("mean", "cls", "max")), default="mean", show_default=True,
+              help="How token vectors become one.")  # fmt: skip
+@click.option("--epochs", type=click.IntRange(1), help=_by_mode("Passes over the pairs.", "epochs"))
+@click.option("--batch", type=click.IntRange(2), help=_by_mode("Pairs per step.", "batch"))
+@click.option("--lr", "rate", type=float, help=_by_mode("Highest learning rate.", "rate"))
+@click.option("--warmup", type=click.FloatRange(0, 1), default=PLAN.warmup, show_default=True,
+              help="Part of all steps in which the rate rises.")  # fmt: skip
+@click.option("--weight-decay", type=click.FloatRange(0), default=PLAN.weight_decay, show_default=True)
+@click.option("--dev", type=click.FloatRange(0, 1, max_open=True), default=PLAN.dev, show_default=True,
+              help="Part of the pairs that decides which epoch is best; 0: keep the last.")  # fmt: skip
+@click.option("--patience", type=click.IntRange(1), default=PLAN.patience, show_default=True,
+              help="Epochs without a better dev score before it stops.")  # fmt: skip
+@click.option("--max-length", type=click.IntRange(3), default=MAX_LENGTH, show_default=True,
+              help="Tokens of a text that are read in training.")  # fmt: skip
+@click.option("--checkpoint", "checkpoint_seconds", type=click.FloatRange(0), default=CHECKPOINT_SECONDS,
+              show_default=True, help="Seconds between checkpoints: what a kill may cost.")  # fmt: skip
+@click.option("--device", default="cpu", show_default=True, help="cpu, cuda, cuda:1, mps.")
+@click.option("--seed", type=click.IntRange(0), default=PLAN.seed, show_default=True)
+@click.option("--aspect", metavar="NAME", help="Which rating, if the human field holds several.")
+@click.option("-m", "--metric", "specs", multiple=True, metavar="FEATURE",
+              help="With --combine: bertscore.f1, chrf, layers(bertscore), ...; repeat.")  # fmt: skip
+@click.option("--document", metavar="FIELD", help="With --combine: rows of one document stay in one fold.")
+@click.option("--scale", type=(float, float), metavar="LOW HIGH", help="With --combine: the ends of the human scale.")
+@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="With --combine.")
+@click.option("--nonnegative", is_flag=True, help="With --combine: no metric may count against a text.")
+@human_option
+@column_options
+@threads_option
+@click.pass_context
+def train(context: click.Context, /, data: tuple[str, ...], output: str, lstm: bool, combine: bool, columns: Columns,
+          input_format: str | None, aspect: str | None, seed: int, threads: int, **given: Any) -> None:  # fmt: skip
+    """Learn from rated pairs of texts (JSONL, CSV, TSV, Parquet: candidate, reference, human).
+
+    \b
+    evalign train pairs.jsonl -o tuned                          # then: evalign score ... -m "sbert(model=tuned)"
+    evalign train opusparcus.tsv -o tuned --mapping opusparcus --loss cosine-mse --model ./german-bert
+    evalign train pairs.jsonl -o baseline --lstm                # then: -m "lstm(file=baseline)"
+    evalign train wmt.jsonl -o ours.json --combine -m bertscore -m chrf     # then: -m "learned(file=ours.json)"
+
+    A run that was stopped goes on when the same command is given again, and ends at the same weights. Needs the extra
+    `train` (pip install 'evalign[train]'), except for --combine.
+    """
+    if lstm and combine:
+        raise SpecError("--lstm and --combine are two different things to train: give one of them")
+    _refuse_unused(context, LOOP_ONLY + ENCODER_ONLY if combine else COMBINE_ONLY + (ENCODER_ONLY if lstm else ()))
+    if combine:
+        _combine(data, output, (columns, input_format), {"aspect": aspect, "seed": seed, "threads": threads} | given)
+        return
+    rows = chain.from_iterable(TableFile(path, columns, input_format) for path in data)
+    pairs = read_pairs(InMemory(list(rows)), given["mapping"], aspect)
+    chosen = {item.name: given[item.name] for item in fields(PLAN) if given.get(item.name) is not None}
+    plan = replace(LSTM_PLAN if lstm else PLAN, seed=seed, threads=threads, **chosen)
+    _fit(Path(output), pairs, plan, lstm, given)
+
+
+def _fit(output: Path, data: RatedPairs, plan: TrainingPlan, lstm: bool, given: Mapping[str, Any]) -> None:
+    """Trains a transformer or an LSTM, and says how to use it."""
+    import_module("evalign.tuning.trainee")  # first: it says what to install where torch is missing
+    from evalign.tuning.run import train_to
+
+    train, _ = split(data.pairs, plan.dev, plan.seed)
+    trainee, spec = (_lstm if lstm else _encoder)(output, data, plan, given)
+    for why, count in data.left_out.items():
+        click.echo(f"left out: {count} rows, {why}", err=True)
+    with progress("training", plan.epochs * plan.steps_per_epoch(len(train))) as advance:
+        watch = Watch(advance, _show, lambda sentence: click.echo(sentence, err=True))
+        done = train_to(output, trainee, data, plan, watch, given["checkpoint_seconds"])
+    if done.found_finished:
+        click.echo(f"{output}: finished before, by the same command")
+    click.echo(f"{output}: {done.train_pairs} pairs, epoch {done.best.number}{_agreement(done.epochs[0], done.best)}")
+    if done.best.number == 0:
+        click.echo("No epoch was better than the start, which was kept: try another --lr, or more pairs.")
+    click.echo(f"Use it as: {spec}")
+
+
+def _encoder(output: Path, data: RatedPairs, plan: TrainingPlan, given: Mapping[str, Any]) -> tuple[Trainee, str]:
+    from evalign.tuning.encoder_trainee import EncoderTrainee
+
+    trainee = EncoderTrainee(given["model"], given["pooling"], given["max_length"], given["device"])
+    pooling = {} if given["pooling"] == "mean" else {"pooling": given["pooling"]}
+    return trainee, format_spec("sbert", {"model": str(output), **pooling})
+
+
+def _lstm(output: Path, data: RatedPairs, plan: TrainingPlan, given: Mapping[str, Any]) -> tuple[Trainee, str]:
+    from evalign.tuning.lstm_trainee import LSTMSettings, LSTMTrainee
+
+    texts = [text for pair in data.pairs for text in (pair.first, pair.second)]
+    settings = LSTMSettings(pooling=given["pooling"], start=given["model"], seed=plan.seed)
+    return LSTMTrainee(texts, settings), format_spec("lstm", {"file": str(output)})
+
+
+def _combine(data: tuple[str, ...], output: str, table: tuple[Columns, str | None], given: Mapping[str, Any]) -> None:
+    from evalign.cli.combine import Rating, combine_command
+    from evalign.tuning.combine import Combination
+
+    rating = Rating(given["aspect"], given["document"], given["scale"])
+    plan = Combination(given["folds"], given["seed"], given["nonnegative"])
+    combine_command(data, given["specs"], output, rating, plan, *table, given["threads"])
+
+
+def _refuse_unused(context: click.Context, unused: tuple[str, ...]) -> None:
+    for option in context.command.params:
+        if option.name in unused and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
+            raise SpecError(f"{option.opts[-1]} does nothing here: it belongs to {_owner(str(option.name))}")
+
+
+def _owner(option: str) -> str:
+    if option in COMBINE_ONLY:
+        return "--combine"
+    return "the training of a transformer" + ("" if option in ENCODER_ONLY else " or an LSTM")
+
+
+def _show(epoch: Epoch) -> None:
+    loss = "before training" if epoch.loss is None else f"loss {epoch.loss:.4f}"
+    score = "" if epoch.dev_spearman is None else f", dev Spearman {epoch.dev_spearman:.4f}"
+    click.echo(f"epoch {epoch.number}: {loss}{score}", err=True)
+
+
+def _agreement(start: Epoch, best: Epoch) -> str:
+    if start.dev_spearman is None or best.dev_spearman is None:
+        return ""
+    return f", dev Spearman {start.dev_spearman:.4f} -> {best.dev_spearman:.4f}"

@@ -1,0 +1,69 @@
+"""What GET /api/metrics, /api/models and /api/about say: what this server can do, made once at its start."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+from evalign.encoders.families import depth
+from evalign.encoders.models import locate
+from evalign.encoders.opening import FAKE, EncoderChoice, open_encoder
+from evalign.metrics.base import Metric
+from evalign.metrics.moverscore import MoverScore
+from evalign.metrics.prf import PRFMetric
+from evalign.metrics.registry import METRICS, metric_class
+from evalign.server.settings import Settings
+from evalign.server.specs import WORDS, served_options, why_unavailable
+from evalign.version import __version__
+
+
+def metrics(settings: Settings) -> dict[str, Any]:
+    """Every metric with the options that may be given here; `reason` says why one is not available."""
+    return {"metrics": [_metric(name, settings) for name in METRICS]}
+
+
+def models(settings: Settings) -> dict[str, Any]:
+    """The listed models; this loads them."""
+    return {"models": [_model(name) for name in settings.models]}
+
+
+def about(settings: Settings) -> dict[str, Any]:
+    """Version and limits."""
+    return {"evalign": __version__, "limits": dataclasses.asdict(settings.limits) | {"deadline": settings.deadline}}
+
+
+def _metric(name: str, settings: Settings) -> dict[str, Any]:
+    kind = metric_class(name)
+    reason = why_unavailable(name)
+    return {
+        "name": name,
+        "about": kind.about,
+        "fields": list(kind.fields),
+        "needs": list(kind.needs),
+        "higher_is_better": kind.higher_is_better,
+        "bounds": [end if math.isfinite(end) else None for end in kind.bounds],
+        "options": [_option(kind, item, settings) for item in served_options(kind)],
+        "aligns": issubclass(kind, PRFMetric | MoverScore),
+        "available": reason is None,
+        "reason": reason,
+    }
+
+
+def _option(kind: type[Metric], item: dataclasses.Field[Any], settings: Settings) -> dict[str, Any]:
+    choices = settings.models if item.name == "model" else WORDS.get(item.name, item.metadata["choices"])
+    default = item.default if item.default is None or isinstance(item.default, int | float | str) else str(item.default)
+    return {"name": item.name, "default": default, "about": item.metadata["about"], "choices": list(choices)}
+
+
+def _model(name: str) -> dict[str, Any]:
+    encoder = open_encoder(EncoderChoice(name)).encoder
+    layers = _fake_depth() if name == FAKE else depth(locate(name).config())
+    default = "+".join(map(str, encoder.layers))
+    return {"name": name, "label": encoder.name.partition("@")[0], "layers": layers, "default_layer": default}
+
+
+def _fake_depth() -> int:
+    from evalign.encoders.fake import DEPTH
+
+    return DEPTH

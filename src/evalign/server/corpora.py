@@ -1,0 +1,189 @@
+"""The work behind /api/score and /api/compare: rows or scores in, a corpus document or a comparison out.
+
+Rows are scored in blocks of the library's own size, so that numbers are the library's own; metrics without an encoder,
+whose rows never meet, in small ones, so that a request nobody waits for ends soon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from evalign.jobs.comparing import compare_scored
+from evalign.jobs.comparison import ComparisonPlan, SystemComparison
+from evalign.jobs.paired_scores import PairedScores
+from evalign.jobs.pairing import pair_rows
+from evalign.jobs.rows import InMemory
+from evalign.jobs.scoring import Result, scored_block
+from evalign.metrics.base import BLOCK_ROWS, Metric, Scorer, blocks
+from evalign.metrics.tokens import TokenMetric
+from evalign.render.documents import corpus_document, metric_entry, row_entry
+from evalign.server.costs import check_rows, opened
+from evalign.server.errors import ApiError
+from evalign.server.requests import CompareRequest, ScoreRequest, ScoresObject
+from evalign.server.settings import Limits, Settings
+from evalign.server.specs import allowed_metric, allowed_metrics
+from evalign.server.work import fitting_table, pooled_scores
+from evalign.stats.bootstrap import Resampling
+from evalign.stopping import check_stopped
+from evalign.text.idf import IDFTable
+from evalign.types import Row, Segment
+
+SMALL_BLOCK = 4
+_locks: dict[str, Lock] = {}  # by module: metrics in plain Python gain no speed from threads, and some remember texts
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One metric over all rows: segments in order, and totals per system."""
+
+    metric: Metric
+    signature: str
+    segments: list[Segment]
+    results: list[Result]
+
+
+def score(request: ScoreRequest, settings: Settings) -> dict[str, Any]:
+    """A corpus document without texts: who asked has them."""
+    metrics = allowed_metrics(request.metrics, settings.models, settings.limits.metrics)
+    rows = [one.row(place) for place, one in enumerate(request.rows)]
+    check_rows(rows, metrics, settings.limits)
+    table = None if request.idf is None else request.idf.table()
+    if table is not None and not any(_asks_idf(metric) for metric in metrics):
+        raise ApiError(422, "bad-table", "idf: no metric asks for a table; write one as in bertscore(idf=references)")
+    scored = [_scored(metric, rows, table) for metric in metrics]
+    entries = [
+        metric_entry(str(one.metric), one.signature, one.metric.fields, one.metric.higher_is_better, one.metric.bounds)
+        for one in scored
+    ]
+    results = [result.to_dict() for one in scored for result in one.results]
+    segments = zip(*(one.segments for one in scored), strict=True)
+    return corpus_document(
+        entries, results, [row_entry(row, some, texts=False) for row, some in zip(rows, segments, strict=True)]
+    )
+
+
+def compare(request: CompareRequest, settings: Settings) -> dict[str, Any]:
+    """Scores with intervals, paired tests, wins and losses."""
+    plan = ComparisonPlan(baseline=request.baseline, resampling=Resampling(request.samples, request.seed))
+    compared = _compare_rows if request.scores is None else _compare_scores
+    return {"comparison": compared(request, plan, settings).to_dict()}
+
+
+def _scored(metric: Metric, rows: Sequence[Row], table: IDFTable | None) -> Scored:
+    if isinstance(metric, TokenMetric):
+        return _run(metric, _token_scorer(metric, rows, table), rows, BLOCK_ROWS)
+    with _locks.setdefault(type(metric).__module__, Lock()):
+        return _run(metric, metric.scorer(rows if metric.needs_corpus else None), rows, SMALL_BLOCK)
+
+
+def _token_scorer(metric: TokenMetric, rows: Sequence[Row], table: IDFTable | None) -> Scorer:
+    opened(metric)
+    if table is not None and _asks_idf(metric):
+        return metric.scorer(None, fitting_table(table, metric))
+    return metric.scorer(rows if metric.needs_corpus else None)
+
+
+def _run(metric: Metric, scorer: Scorer, rows: Sequence[Row], size: int) -> Scored:
+    if all(map(metric.lacks, rows)):
+        metric.check_needs(rows)  # nobody has it: a wrong request, not a bad row
+    scorer.streaming = True
+    spec, segments, results = str(metric), [], {}
+    for block in blocks(rows, size):
+        check_stopped()
+        for row, segment in zip(block, scored_block(metric, scorer, block), strict=True):
+            if row.system not in results:
+                results[row.system] = Result(row.system, spec, "", metric.fields, metric.corpus(), scorer.note)
+            results[row.system].add(segment)
+            segments.append(segment)
+    signature = str(scorer.signature)  # some say how many references the rows had, known only now
+    for result in results.values():
+        result.signature = signature
+    return Scored(metric, signature, segments, list(results.values()))
+
+
+def _asks_idf(metric: Metric) -> bool:
+    return isinstance(metric, TokenMetric) and metric.needs_corpus
+
+
+def _compare_rows(request: CompareRequest, plan: ComparisonPlan, settings: Settings) -> SystemComparison:
+    metrics = allowed_metrics(request.metrics or (), settings.models, settings.limits.metrics)
+    rows = [one.row(place) for place, one in enumerate(request.rows or ())]
+    check_rows(rows, metrics, settings.limits)
+    source = InMemory(_numbered(request, rows))
+    pairing = pair_rows([source])
+    _check_resamples(pairing.rows, len(pairing.systems), len(metrics), plan, settings.limits)
+    tables = []
+    for metric in metrics:
+        scored, table = _scored(metric, source.rows, None), PairedScores(metric, pairing.rows)
+        done = dict.fromkeys(pairing.systems, 0)
+        for row, segment in zip(source.rows, scored.segments, strict=True):
+            table.add(row.system, int(pairing.places[row.system][done[row.system]]), segment)
+            done[row.system] += 1
+        table.signatures.append(scored.signature)
+        table.flags.update({result.system: dict(result.flags) for result in scored.results})
+        tables.append(table)
+    check_stopped()
+    return compare_scored(tables, plan, pairing.by, lambda chosen: chosen.read([source], pairing))
+
+
+def _numbered(request: CompareRequest, rows: list[Row]) -> list[Row]:
+    """Rows without an id are numbered within their system, so that the n-th of each meet."""
+    if any(one.id is not None for one in request.rows or ()):
+        return rows
+    seen: dict[str, int] = {}
+    numbered = []
+    for one, row in zip(request.rows or (), rows, strict=True):
+        seen[row.system] = seen.get(row.system, 0) + 1
+        numbered.append(one.row(seen[row.system] - 1))
+    return numbered
+
+
+def _compare_scores(request: CompareRequest, plan: ComparisonPlan, settings: Settings) -> SystemComparison:
+    asked = request.scores or []
+    if len(asked) > settings.limits.metrics:
+        message = f"{len(asked)} metrics; this server takes {settings.limits.metrics} in one request"
+        raise ApiError(422, "too-many-metrics", message)
+    systems, rows = list(asked[0].values), len(next(iter(asked[0].values.values()), []))
+    if len(systems) < 2 or rows < 1:
+        raise ApiError(422, "bad-input", "scores: expected the values of two or more systems on at least one row")
+    _check_resamples(rows, len(systems), len(asked), plan, settings.limits)
+    tables = [_table(one, systems, rows, settings) for one in asked]
+    return compare_scored(tables, plan)
+
+
+def _table(given: ScoresObject, systems: list[str], rows: int, settings: Settings) -> PairedScores:
+    metric = allowed_metric(given.metric, settings.models)
+    if set(given.values) != set(systems) or any(len(values) != rows for values in given.values.values()):
+        message = f"scores: {given.metric} must have the same systems as the others, and {rows:,} values for each"
+        raise ApiError(422, "bad-input", message)
+    table = PairedScores(metric, rows, signatures=[given.signature or str(metric)])
+    for system in systems:
+        table.values[system] = np.array(given.values[system], dtype=np.float64)
+    if table.pooled:
+        table.statistics.update({system: _statistics(given, system, rows) for system in systems})
+        for statistics in table.statistics.values():
+            pooled_scores(metric, statistics[table.scored].sum(axis=0).tolist(), rows)  # raises if they are not its own
+    return table
+
+
+def _statistics(given: ScoresObject, system: str, rows: int) -> Any:
+    found = (given.statistics or {}).get(system, [])
+    widths = {len(one) for one in found if one is not None}
+    if len(found) != rows or len(widths) != 1:
+        message = f"scores: {given.metric} pools over rows: send the statistics of all {rows:,} rows of every system"
+        raise ApiError(422, "bad-input", message)
+    width = widths.pop()
+    return np.array([[0.0] * width if one is None else one for one in found], dtype=np.float64)
+
+
+def _check_resamples(rows: int, systems: int, metrics: int, plan: ComparisonPlan, limits: Limits) -> None:
+    pairs = systems * (systems - 1) // 2
+    work = (rows + 100) * plan.resampling.samples * pairs * metrics
+    if work > limits.resamples:
+        message = f"{plan.resampling.samples:,} samples, {rows:,} rows, {pairs:,} pairs of systems, {metrics} metrics"
+        raise ApiError(422, "too-many-resamples", f"{message} are too much for this server; ask for fewer")

@@ -1,0 +1,88 @@
+"""The API's documentation as one HTML page without a script, written from the OpenAPI document."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterator
+from typing import Any
+
+HEAD = (
+    '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    '<meta name="viewport" content="width=device-width,initial-scale=1">\n<title>evalign API</title>\n'
+    '<link rel="icon" href="data:,">\n<link rel="stylesheet" href="/docs.css">\n</head>\n<body>\n<main>\n'
+)
+DEEPEST = 3  # levels of a schema that are written out
+
+
+def docs_page(document: dict[str, Any]) -> str:
+    """The page."""
+    parts = [HEAD, f"<h1>{_text(document['info']['title'])} API, version {_text(document['info']['version'])}</h1>"]
+    parts.append(f"<p>{_text(document['info']['description'])}</p>")
+    parts.append('<p><a href="/">The page</a> · <a href="/openapi.json">OpenAPI 3.1 document</a></p>')
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            parts.extend(_operation(document, path, method, operation))
+    return "\n".join([*parts, "</main>\n</body>\n</html>\n"])
+
+
+def _operation(document: dict[str, Any], path: str, method: str, operation: dict[str, Any]) -> Iterator[str]:
+    yield f"<section>\n<h2><code>{method.upper()} {_text(path)}</code></h2>"
+    yield f"<p><strong>{_text(operation['summary'])}.</strong> {_text(operation.get('description', ''))}</p>"
+    if "requestBody" in operation:
+        content = operation["requestBody"]["content"]["application/json"]
+        yield "<h3>Body</h3>"
+        yield from _fields(document, content["schema"], DEEPEST)
+        example = json.dumps(content["example"])
+        call = f"curl -H 'Content-Type: application/json' http://localhost:8765{path} -d '{example}'"
+        yield f"<pre>{_text(call)}</pre>"
+    yield "<h3>Answers</h3>\n<ul>"
+    for status, answer in operation["responses"].items():
+        shown = answer.get("content", {}).get("application/json", {}).get("schema", {})
+        yield f"<li><code>{_text(status)}</code> {_kind(shown)}</li>"
+    yield "</ul>"
+    fine = operation["responses"].get("200", {}).get("content", {}).get("application/json", {}).get("schema")
+    if fine:
+        yield from _fields(document, fine, DEEPEST)
+    yield "</section>"
+
+
+def _fields(document: dict[str, Any], schema: dict[str, Any], deepest: int) -> Iterator[str]:
+    """A list of an object's fields, and of the objects inside them."""
+    found = _resolved(document, schema)
+    properties = found.get("properties", {})
+    if not properties or deepest == 0:
+        return
+    yield "<dl>"
+    for name, inner in properties.items():
+        need = "" if name in found.get("required", ()) else ", optional"
+        about = inner.get("description", "")
+        yield f"<dt><code>{_text(name)}</code> <span>{_kind(inner)}{need}</span></dt><dd>{_text(about)}"
+        for part in (inner, *inner.get("anyOf", ())):
+            yield from _fields(document, part.get("items", part), deepest - 1)
+        yield "</dd>"
+    yield "</dl>"
+
+
+def _resolved(document: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" not in schema:
+        return schema
+    found: dict[str, Any] = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return found
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    """A type in a few words."""
+    if "$ref" in schema:
+        return _text(schema["$ref"].rpartition("/")[2])
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_kind(one) for one in schema["anyOf"]))
+    if "enum" in schema or "const" in schema:
+        return " or ".join(_text(json.dumps(one)) for one in schema.get("enum", [schema.get("const")]))
+    kind = schema.get("type", "any")
+    named = " or ".join(kind) if isinstance(kind, list) else str(kind)
+    return f"list of {_kind(schema['items'])}" if named == "array" and "items" in schema else _text(named)
+
+
+def _text(value: object) -> str:
+    return html.escape(str(value))

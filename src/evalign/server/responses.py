@@ -1,0 +1,93 @@
+"""What is answered, as pydantic models: they are the API's documentation, and checked against every answer in tests.
+
+Alignment and corpus documents have JSON Schemas of their own in evalign/render/schema, which openapi.py takes over.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+
+class Problem(BaseModel):
+    """What went wrong."""
+
+    code: str = Field(description="A short name for programs.")
+    message: str = Field(description="A sentence for people.")
+
+
+class ErrorAnswer(BaseModel):
+    """The body of every answer that is not 200."""
+
+    error: Problem
+
+
+class Option(BaseModel):
+    """An option of a metric; without choices, any value of the default's kind."""
+
+    name: str
+    default: bool | int | float | str | None
+    about: str
+    choices: list[str]
+
+
+class MetricAnswer(BaseModel):
+    """A metric that can be asked for; infinite bounds are null."""
+
+    name: str
+    about: str
+    fields: list[str]
+    needs: list[str]
+    higher_is_better: bool
+    bounds: list[float | None]
+    options: list[Option]
+    aligns: bool = Field(description="Whether POST /api/align takes it.")
+    available: bool
+    reason: str | None = Field(description="Why it is not available.")
+
+
+class MetricsAnswer(BaseModel):
+    """All metrics."""
+
+    metrics: list[MetricAnswer]
+
+
+class ModelAnswer(BaseModel):
+    """A model that specs may name."""
+
+    name: str
+    label: str
+    layers: int | None = Field(description="Its depth; layer 0 is the embeddings.")
+    default_layer: str
+
+
+class ModelsAnswer(BaseModel):
+    """The models of this server."""
+
+    models: list[ModelAnswer]
+
+
+class AboutAnswer(BaseModel):
+    """Version and limits of one request."""
+
+    evalign: str
+    limits: dict[str, float]
+
+
+class ComparisonAnswer(BaseModel):
+    """As `evalign compare --format json` prints it."""
+
+    comparison: dict[str, Any]
+
+
+class PoolAnswer(BaseModel):
+    """Corpus score by field."""
+
+    corpus: dict[str, float]
+
+
+class StateAnswer(BaseModel):
+    """Whether the server is alive, or ready."""
+
+    status: str

@@ -1,0 +1,51 @@
+"""What an operator decides: models, workers, limits and who may ask. Values only."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from evalign.encoders.known import KNOWN
+from evalign.encoders.models import local_directory
+from evalign.errors import ModelNotFoundError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one request may ask for; more is refused with a sentence."""
+
+    body: int = 2**20  # bytes
+    tokens: int = 2_000  # of one text
+    pairs: int = 1_000  # candidate and reference, over all rows
+    cells: int = 1_000_000  # tokens of a candidate times tokens of its reference
+    metrics: int = 16
+    rows: int = 1_000
+    texts: int = 10_000  # of an IDF table
+    total_tokens: int = 400_000  # of all texts together
+    total_cells: int = 20_000_000  # of all pairs together
+    resamples: int = 200_000_000  # rows times samples times pairs of systems times metrics of a comparison
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One server. `hosts` are names that the Host header may have besides the bound host and localhost."""
+
+    models: tuple[str, ...]
+    host: str = "127.0.0.1"
+    hosts: tuple[str, ...] = ()
+    workers: int = field(default_factory=lambda: min(4, os.cpu_count() or 1))
+    queue: int = 32
+    deadline: float = 30.0  # seconds from the arrival of a request's last byte to its answer
+    body_seconds: float = 10.0  # for the body to arrive
+    body_budget: int = 64 * 2**20  # bytes of bodies held at once, over all requests
+    shutdown_seconds: int = 10
+    limits: Limits = field(default_factory=Limits)
+    verbose: bool = False
+
+
+def installed_models() -> tuple[str, ...]:
+    """The known models that are on this machine."""
+    found = tuple(name for name, model in KNOWN.items() if local_directory(model) is not None)
+    if not found:
+        raise ModelNotFoundError("there is no model on this machine to serve: evalign models get minilm")
+    return found

@@ -1,0 +1,128 @@
+"""Checkpoints of a training run: tensors as safetensors, everything else as JSON, no pickle.
+
+checkpoint.json names the tensor files and their sha256 and is written last, whole or not at all. A kill at any moment
+leaves the checkpoint before or the one after; tensor files that it does not name are remains and are removed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+
+from evalign.encoders.digest import file_digest
+from evalign.errors import FileFormatError, SpecError
+from evalign.folders import whole_file
+from evalign.tuning.plan import Epoch
+from evalign.tuning.trainee import torch
+
+INDEX = "checkpoint.json"
+Tensors = Mapping[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Position:
+    """How far a run has come."""
+
+    step: int
+    loss_sum: float  # over the steps of the current epoch
+    epochs: tuple[Epoch, ...]
+    best: Epoch | None
+    micro_batch: int
+    threads: int
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A position with the tensors that belong to it."""
+
+    position: Position
+    weights: Tensors
+    moments: Tensors  # of the optimizer
+    best: Tensors  # the weights of the best epoch so far; empty before the first
+
+
+def save_checkpoint(folder: Path, checkpoint: Checkpoint, run: Mapping[str, Any]) -> None:
+    """Replaces the checkpoint in the folder; `run` says whose it is."""
+    position = checkpoint.position
+    groups = {"weights": checkpoint.weights, "moments": checkpoint.moments}
+    files = {f"step-{position.step:08d}.safetensors": _flat(groups)}
+    if position.best is not None:
+        files[f"best-{position.best.number:04d}.safetensors"] = _flat({"best": checkpoint.best})
+    known = _digests(folder)
+    digests = {}
+    for name, tensors in files.items():
+        if name.startswith("best-") and name in known and (folder / name).is_file():
+            digests[name] = known[name]  # the best weights do not change until a better epoch has another name
+            continue
+        with whole_file(folder / name, binary=True) as stream:
+            stream.write(save(tensors))
+        digests[name] = file_digest(folder / name)
+    with whole_file(folder / INDEX) as stream:
+        json.dump({"run": run, "position": asdict(position), "files": digests}, stream, indent=1)
+    _tidy(folder, set(digests))
+
+
+def load_checkpoint(folder: Path, run: Mapping[str, Any]) -> Checkpoint | None:
+    """The checkpoint in the folder; None if there is none that can be read; an error if it is another run's."""
+    try:
+        said = json.loads((folder / INDEX).read_text("utf-8"))
+        theirs, position, digests = said["run"], _position(said["position"]), dict(said["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if theirs != json.loads(json.dumps(run)):
+        other = sorted(key for key in {*theirs, *run} if theirs.get(key) != run.get(key))
+        raise SpecError(
+            f"{folder}: an unfinished training with another {', '.join(other)}; give the same command to go on with "
+            "it, or delete the folder to start anew"
+        )
+    tensors: dict[str, torch.Tensor] = {}
+    try:
+        for name, digest in digests.items():
+            if file_digest(folder / Path(name).name) != digest:
+                return None
+            tensors.update(load_file(folder / Path(name).name))
+    except (OSError, SafetensorError):
+        return None
+    _tidy(folder, set(digests))
+    return Checkpoint(position, *(_group(tensors, name) for name in ("weights", "moments", "best")))
+
+
+def _position(said: Mapping[str, Any]) -> Position:
+    epochs = tuple(Epoch(**one) for one in said["epochs"])
+    best = None if said["best"] is None else Epoch(**said["best"])
+    return Position(**{**said, "epochs": epochs, "best": best})
+
+
+def _flat(groups: Mapping[str, Tensors]) -> dict[str, torch.Tensor]:
+    """One dictionary with the group before each name; copies, because safetensors refuses shared memory."""
+    return {
+        f"{group}/{name}": tensor.detach().cpu().clone().contiguous()
+        for group, tensors in groups.items()
+        for name, tensor in tensors.items()
+    }
+
+
+def _group(tensors: Tensors, group: str) -> Tensors:
+    return {name.removeprefix(f"{group}/"): tensor for name, tensor in tensors.items() if name.startswith(f"{group}/")}
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    try:
+        return dict(json.loads((folder / INDEX).read_text("utf-8"))["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _tidy(folder: Path, wanted: set[str]) -> None:
+    for file in [*folder.glob("*.safetensors"), *folder.glob(".*.part")]:
+        if file.name not in wanted:
+            try:
+                file.unlink(missing_ok=True)
+            except OSError as error:
+                raise FileFormatError(f"{file}: cannot be removed ({error.strerror})") from error

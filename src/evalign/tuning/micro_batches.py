@@ -1,0 +1,74 @@
+"""Vectors and gradients of a batch in as small parts as memory allows, with the result of the whole batch.
+
+CoSENT compares every pair of the batch with every other, so its gradient is no sum over parts. Therefore, in parts: all
+vectors first, without gradient; the loss and its gradient by vector; then part by part again, backwards from there.
+Dropout of a part is drawn from the same seed both times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evalign.tuning.pair_losses import Loss
+from evalign.tuning.rated_pairs import RatedPair, targets
+from evalign.tuning.trainee import Trainee, torch
+from evalign.types import Floats
+
+
+def add_gradients(trainee: Trainee, pairs: Sequence[RatedPair], loss: Loss, micro: int, seed: Sequence[int]) -> float:
+    """Puts the gradient of the whole batch's loss on the parameters; gives the loss."""
+    if micro >= len(pairs):
+        seed_dropout(seed, 0)
+        value = _loss(_sides(trainee, pairs), pairs, loss)
+        value.backward()  # type: ignore[no-untyped-call]
+        return float(value.detach())
+    parts = [pairs[start : start + micro] for start in range(0, len(pairs), micro)]
+    found = []
+    with torch.no_grad():
+        for number, part in enumerate(parts):
+            seed_dropout(seed, number)
+            found.append(_sides(trainee, part))
+    whole = torch.cat(found, dim=1).requires_grad_()
+    value = _loss(whole, pairs, loss)
+    value.backward()  # type: ignore[no-untyped-call]
+    assert whole.grad is not None
+    for number, part in enumerate(parts):
+        seed_dropout(seed, number)
+        gradient = whole.grad[:, number * micro : (number + 1) * micro]
+        _sides(trainee, part).backward(gradient)  # type: ignore[no-untyped-call]
+    return float(value.detach())
+
+
+def cosines(trainee: Trainee, pairs: Sequence[RatedPair], micro: int) -> Floats:
+    """The cosine of every pair in scoring mode; texts of like length are read together, each once."""
+    texts = sorted({text for pair in pairs for text in (pair.first, pair.second)}, key=lambda text: (len(text), text))
+    trainee.train(False)
+    vectors: dict[str, Floats] = {}
+    with torch.no_grad():
+        for start in range(0, len(texts), 2 * micro):
+            part = texts[start : start + 2 * micro]
+            vectors.update(zip(part, trainee.vectors(part).double().cpu().numpy(), strict=True))
+    first, second = (
+        np.stack([vectors[text] for text in side])
+        for side in zip(*((pair.first, pair.second) for pair in pairs), strict=True)
+    )
+    scale = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+    return np.asarray((first * second).sum(axis=1) / np.where(scale > 0, scale, 1))
+
+
+def seed_dropout(seed: Sequence[int], part: int) -> None:
+    """Torch's generators depend on the seed, the step and the part alone: nothing has to be saved of them."""
+    torch.manual_seed(int(np.random.SeedSequence([*seed, part]).generate_state(1, np.uint64)[0]))
+
+
+def _sides(trainee: Trainee, pairs: Sequence[RatedPair]) -> torch.Tensor:
+    """(2, pairs, width): both sides in one pass."""
+    vectors = trainee.vectors([pair.first for pair in pairs] + [pair.second for pair in pairs])
+    return vectors.reshape(2, len(pairs), -1)
+
+
+def _loss(sides: torch.Tensor, pairs: Sequence[RatedPair], loss: Loss) -> torch.Tensor:
+    wanted = torch.tensor(targets(pairs), dtype=torch.float32, device=sides.device)
+    return loss(torch.cosine_similarity(sides[0].float(), sides[1].float(), dim=-1), wanted)

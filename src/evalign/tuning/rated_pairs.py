@@ -1,0 +1,157 @@
+"""Rated pairs: from rows with a human score to what the training loop reads, and the split into train and dev.
+
+In: any row source and a mapping of ratings. Out: `RatedPairs`, whose order is the file's. Pairs that share a text stay
+on one side of the split: a sentence that was trained on would flatter the dev score.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evalign.errors import FileFormatError, InputError, UndefinedStatisticError
+from evalign.jobs.rows import RowSource
+from evalign.stats.estimate import FEWEST_ROWS
+from evalign.tuning.mappings import RatingMapping, parse_mapping
+from evalign.types import Floats, Row
+
+DEFAULT_MAPPING = "linear"
+SPLIT_STREAM = 1  # of the seed; batches are drawn from another
+
+
+@dataclass(frozen=True, slots=True)
+class RatedPair:
+    """Two texts and how similar they should be."""
+
+    first: str
+    second: str
+    similarity: float
+    row: str  # the id of the row it came from
+
+
+@dataclass(frozen=True)
+class RatedPairs:
+    """The pairs, how ratings became similarities, and which rows were left out."""
+
+    pairs: Sequence[RatedPair]
+    mapping: str
+    left_out: Mapping[str, int]
+
+
+def read_pairs(source: RowSource, mapping: str = DEFAULT_MAPPING, aspect: str | None = None) -> RatedPairs:
+    """One pair per reference of every rated row; a rating outside the mapping is an error that names its row."""
+    left_out: Counter[str] = Counter()
+    rated: list[tuple[Row, float]] = []
+    for row in source:
+        rating = rating_of(row, aspect)
+        if rating is None:
+            left_out["no human score"] += 1
+        elif not row.references:
+            raise InputError(f"row {row.id} has no reference: training compares the candidate with it")
+        else:
+            rated.append((row, rating))
+    worth = parse_mapping(mapping, (rating for _, rating in rated))
+    pairs = []
+    for row, rating in rated:
+        similarity = _similarity(worth, rating, row)
+        for reference in row.references:
+            if row.candidate.strip() and reference.strip():
+                pairs.append(RatedPair(row.candidate, reference, similarity, row.id))
+            else:
+                left_out["empty text"] += 1
+    return RatedPairs(tuple(_varied(pairs)), str(worth), dict(left_out))
+
+
+def split(pairs: Sequence[RatedPair], share: float, seed: int) -> tuple[list[RatedPair], list[RatedPair]]:
+    """Train and dev; dev is drawn by the seed, group by group, until it has its share of the pairs."""
+    if share == 0:
+        return list(pairs), []
+    groups = text_groups(pairs)
+    wanted = max(FEWEST_ROWS, round(share * len(pairs)))
+    sizes = np.bincount(groups)
+    chosen, size = set(), 0
+    for group in np.random.default_rng([seed, SPLIT_STREAM]).permutation(len(sizes)):
+        if size + sizes[group] <= wanted:
+            chosen.add(group)
+            size += sizes[group]
+    dev = [pair for pair, group in zip(pairs, groups, strict=True) if group in chosen]
+    train = [pair for pair, group in zip(pairs, groups, strict=True) if group not in chosen]
+    if len(dev) < FEWEST_ROWS or len(train) < 2:
+        raise InputError(
+            f"{len(pairs)} rated pairs cannot be split: {len(train)} to train on, {len(dev)} for dev, which needs "
+            f"{FEWEST_ROWS} that share no text with the others; give more pairs, or --dev 0 to train without"
+        )
+    if len({pair.similarity for pair in dev}) == 1 or len({pair.similarity for pair in train}) == 1:
+        raise UndefinedStatisticError("all ratings on one side of the split are equal: try another --seed or --dev")
+    return train, dev
+
+
+def text_groups(pairs: Sequence[RatedPair]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """A number per pair; pairs that share a text, or are joined by pairs that do, have the same one."""
+    leader: dict[str, str] = {}
+
+    def found(text: str) -> str:
+        path = [text]
+        while leader.setdefault(path[-1], path[-1]) != path[-1]:
+            path.append(leader[path[-1]])
+        leader.update(dict.fromkeys(path, path[-1]))
+        return path[-1]
+
+    for pair in pairs:
+        leader[found(pair.first)] = found(pair.second)
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(found(pair.first), len(numbers)) for pair in pairs], dtype=np.int64)
+
+
+def targets(pairs: Sequence[RatedPair]) -> Floats:
+    """The similarities as a column."""
+    return np.array([pair.similarity for pair in pairs], dtype=np.float64)
+
+
+def rating_of(row: Row, aspect: str | None) -> float | None:
+    """The row's human score as a number, None if it has none; named ratings need an `aspect`."""
+    value = row.human
+    if isinstance(value, Mapping):
+        if aspect is None or aspect not in value:
+            raise InputError(
+                f"row {row.id} has ratings named {', '.join(map(str, value))}: choose one of them with --aspect"
+            )
+        value = value[aspect]
+    elif aspect is not None:
+        raise InputError(f"--aspect {aspect}: row {row.id} has one rating without a name")
+    if value is None or value == "":
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise FileFormatError(f"row {row.id}: the human score is {str(value)[:40]!r}, expected a number") from None
+    if not np.isfinite(number):
+        raise FileFormatError(f"row {row.id}: the human score is {number}, expected a finite number")
+    return number
+
+
+def digest(pairs: Sequence[RatedPair]) -> str:
+    """sha256 of everything that training sees."""
+    said = [[pair.first, pair.second, pair.similarity] for pair in pairs]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def _similarity(worth: RatingMapping, rating: float, row: Row) -> float:
+    try:
+        return worth(rating)
+    except InputError as error:
+        raise InputError(f"row {row.id}: {error}") from None
+
+
+def _varied(pairs: list[RatedPair]) -> list[RatedPair]:
+    if len(pairs) < 2:
+        raise InputError(f"training needs at least two rated pairs of texts, found {len(pairs)}")
+    if len({pair.similarity for pair in pairs}) == 1:
+        raise InputError("all ratings are worth the same similarity: nothing can be learned from constant ratings")
+    return pairs

@@ -1,0 +1,266 @@
+"""`evalign serve` as a process of its own: chunked bodies, clients that leave, overload, signals."""
+
+import asyncio
+import json
+import signal
+import socket
+import time
+from contextlib import contextmanager
+from functools import partial
+
+import httpx
+import pytest
+
+from evalign.server.app import create_app
+from evalign.server.settings import Limits, Settings
+
+PAIR = {"candidate": "the cat sat", "reference": "a cat was sitting", "metric": "bertscore(model=fake)"}
+get, post = partial(httpx.get, timeout=120), partial(httpx.post, timeout=120)  # machines may be busy
+WORDS = [f"word{number}" for number in range(50)]
+
+
+def slow_rows(count):
+    """Each takes about a second: 120 by 120 tokens by Sinkhorn's iteration."""
+    texts = [" ".join(WORDS[(place * step + 3) % 50] for place in range(118)) for step in range(1, 2 * count + 1)]
+    rows = [{"candidate": texts[2 * n], "references": texts[2 * n + 1]} for n in range(count)]
+    return {"rows": rows, "metrics": ["moverscore(model=fake, transport=sinkhorn, regularization=0.01)"]}
+
+
+def raw_request(path, body, head=""):
+    """The bytes of a POST."""
+    lines = [
+        f"POST {path} HTTP/1.1",
+        "Host: localhost",
+        "Content-Type: application/json",
+        head or f"Content-Length: {len(body)}",
+    ]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def chunked(parts):
+    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts)
+
+
+def answered(connection):
+    """Status and body of an answer with a Content-Length."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        part = connection.recv(65536)
+        if not part:
+            return 0, b""
+        data += part
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = int(
+        next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")).split(b":")[1]
+    )
+    while len(body) < length:
+        body += connection.recv(65536)
+    return int(head.split()[1]), body
+
+
+@contextmanager
+def begun(server, body):
+    """A connection whose request is being computed."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+        connection.sendall(raw_request("/api/score", json.dumps(body).encode()))
+        time.sleep(0.5)
+        yield connection
+
+
+def until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def shared():
+    from conftest import Running
+
+    server = Running("--verbose")
+    yield server
+    server.end()
+
+
+@pytest.fixture
+def connection(shared):
+    with socket.create_connection(("127.0.0.1", shared.port), timeout=30) as connected:
+        yield connected
+
+
+def test_a_chunked_body_is_read(connection):
+    body = json.dumps(PAIR).encode()
+    sent = chunked([body[:7], body[7:30], body[30:]]) + b"0\r\n\r\n"
+    connection.sendall(raw_request("/api/align", sent, "Transfer-Encoding: chunked"))
+    status, answer = answered(connection)
+    assert (status, json.loads(answer)["format"]) == (200, "evalign.alignment")
+
+
+def test_a_chunked_body_without_end_is_cut_off_at_the_limit(connection):
+    connection.sendall(raw_request("/api/align", b"", "Transfer-Encoding: chunked"))
+    part = chunked([b" " * 65536])
+    sent = 0
+    try:
+        while sent < 64 * 65536:
+            connection.sendall(part)
+            sent += 65536
+            connection.setblocking(False)
+            try:
+                if connection.recv(1, socket.MSG_PEEK):
+                    break
+            except BlockingIOError:
+                pass
+            finally:
+                connection.settimeout(30)
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    status, answer = answered(connection)
+    assert (status, json.loads(answer)["error"]["code"]) == (413, "body-too-large")
+
+
+def test_a_large_body_is_refused_before_it_is_sent(connection):
+    connection.sendall(raw_request("/api/align", b"", f"Content-Length: {2**40}"))
+    assert answered(connection)[0] == 413
+
+
+@pytest.mark.parametrize("head", ["Content-Length: -1", "Content-Length: x", "Transfer-Encoding: gzip", "Host: two"])
+def test_broken_requests(connection, head):
+    connection.sendall(raw_request("/api/align", b"", head))
+    data = connection.recv(65536)
+    assert data == b"" or data.split()[1].startswith(b"4") or data.split()[1] == b"501"
+
+
+def test_after_an_error_the_connection_still_serves(connection):
+    for body, status in ((b"{", 400), (json.dumps(PAIR).encode(), 200), (b"[]", 422), (json.dumps(PAIR).encode(), 200)):
+        connection.sendall(raw_request("/api/align", body))
+        assert answered(connection)[0] == status
+
+
+def test_the_log_has_no_texts(run_server):
+    server = run_server("--verbose")
+    post(f"{server.url}/api/align", json=PAIR)
+    get(f"{server.url}/health?secret=1")
+    code, said = server.end()
+    assert code == 0
+    assert "POST '/api/align' 200" in said
+    assert "cat" not in said
+    assert "secret" not in said
+
+
+def test_a_full_server_answers_429_and_a_client_that_leaves_makes_room(run_server):
+    server = run_server("--workers", "1", "--queue", "0")
+    ready = lambda: get(f"{server.url}/ready").json()["status"]  # noqa: E731
+    until(lambda: ready() == "ready")
+    with begun(server, slow_rows(20)):
+        until(lambda: ready() == "full")
+        turned = post(f"{server.url}/api/align", json=PAIR)
+        assert (turned.status_code, turned.json()["error"]["code"]) == (429, "busy")
+        assert int(turned.headers["retry-after"]) >= 1
+        assert turned.headers["x-content-type-options"] == "nosniff"
+        assert get(f"{server.url}/health").status_code == 200
+    until(lambda: ready() == "ready")
+    assert post(f"{server.url}/api/align", json=PAIR).status_code == 200
+
+
+@pytest.mark.slow
+def test_deadlines(run_server):
+    server = run_server("--workers", "1", "--queue", "5", "--deadline", "0.5")
+    until(lambda: get(f"{server.url}/ready").status_code == 200)
+    with httpx.Client(timeout=120) as client:
+        late = client.post(f"{server.url}/api/score", json=slow_rows(10))
+        assert (late.status_code, late.json()["error"]["code"]) == (504, "too-slow")
+        until(lambda: client.post(f"{server.url}/api/align", json=PAIR).status_code == 200)
+
+
+def test_sigterm_finishes_what_runs(run_server):
+    server = run_server("--workers", "1", "--grace", "60", "--deadline", "60")
+    until(lambda: get(f"{server.url}/ready").status_code == 200)
+    with begun(server, slow_rows(3)) as running:
+        server.process.send_signal(signal.SIGTERM)
+        until(lambda: _refuses(server.port))
+        status, body = answered(running)
+    assert (status, len(json.loads(body)["rows"])) == (200, 3)
+    code, said = server.end()
+    assert (code, said) == (0, "")
+
+
+def _refuses(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_work_without_end_does_not_keep_it(run_server, number):
+    server = run_server("--workers", "1", "--grace", "1", "--deadline", "600")
+    until(lambda: get(f"{server.url}/ready").status_code == 200)
+    with begun(server, slow_rows(20)):
+        code, said = server.end(number, timeout=30)
+    assert code == 0
+    assert "Traceback" not in said
+
+
+@pytest.mark.slow
+def test_killed_and_started_again_on_the_same_port(run_server):
+    first = run_server()
+    assert get(f"{first.url}/health").status_code == 200
+    first.end(signal.SIGKILL)
+    second = run_server("--port", str(first.port))
+    assert second.port == first.port
+    assert get(f"{second.url}/health").status_code == 200
+
+
+def test_a_port_in_use_is_one_sentence(shared):
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-m", "evalign", "serve", "--model", "fake", "--port", str(shared.port)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith("evalign: cannot listen on 127.0.0.1")
+    assert "Traceback" not in done.stderr
+
+
+def test_another_host_is_warned_about(run_server):
+    server = run_server("--host", "0.0.0.0", "--allow-host", "box.example")
+    assert get(f"{server.url}/health", headers={"Host": "10.1.2.3:80"}).status_code == 200
+    assert get(f"{server.url}/health", headers={"Host": "box.example"}).status_code == 200
+    assert get(f"{server.url}/health", headers={"Host": "evil.example"}).status_code == 400
+    assert "can be reached by others" in server.end()[1]
+
+
+def asgi_answer(settings, messages):
+    """Status of a POST whose body comes as `messages` say, without a network."""
+    app = create_app(settings)
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/api/align", "headers": headers, "query_string": b"",
+             "http_version": "1.1", "scheme": "http", "server": ("localhost", 80), "client": ("localhost", 1),
+             "root_path": "", "raw_path": b"/api/align", "asgi": {"version": "3.0"}}  # fmt: skip
+    said = []
+
+    async def receive():
+        if messages:
+            return messages.pop(0)
+        await asyncio.Event().wait()
+
+    async def send(message):
+        said.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    return said[0]["status"], json.loads(said[1]["body"])["error"]["code"]
+
+
+def test_a_body_that_never_ends():
+    first = {"type": "http.request", "body": b"{", "more_body": True}
+    assert asgi_answer(Settings(("fake",), body_seconds=0.05), [first]) == (400, "body-too-slow")
+
+
+def test_bodies_of_all_requests_have_a_budget():
+    first = {"type": "http.request", "body": b"x" * 2000, "more_body": True}
+    assert asgi_answer(Settings(("fake",), body_budget=1000), [first]) == (429, "busy")
+    small = Settings(("fake",), limits=Limits(body=1000))
+    assert asgi_answer(small, [first]) == (413, "body-too-large")
