@@ -37,6 +37,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/lexical.py
 	$(BIN)/python benchmarks/agreement_statistics.py
 	$(BIN)/python benchmarks/server.py
+	$(BIN)/python benchmarks/page.py
 
 # The pictures of README and docs, taken from the real page.
 screenshots: .venv/.dev

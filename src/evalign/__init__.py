@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evalign.metrics.base import Metric
     from evalign.metrics.bertscore import BERTScore
     from evalign.metrics.compat import score
+    from evalign.metrics.learned import Learned
     from evalign.metrics.lexical.bleu import BLEU
     from evalign.metrics.lexical.chrf import ChrF
     from evalign.metrics.lexical.meteor import Meteor
@@ -45,7 +46,9 @@ if TYPE_CHECKING:
     from evalign.metrics.lexical.sari import SARI
     from evalign.metrics.lexical.ter import TER
     from evalign.metrics.lisascore import LiSAScore
+    from evalign.metrics.lstm import LSTM
     from evalign.metrics.moverscore import MoverScore
+    from evalign.metrics.recipe import Recipe
     from evalign.metrics.registry import metric
     from evalign.metrics.signature import Signature
     from evalign.metrics.vectors import EndToken, SBert
@@ -63,11 +66,14 @@ _HOMES = {
     "EvalignError": "errors",
     "FKGL": "metrics.lexical.readability",
     "IDFTable": "text.idf",
+    "LSTM": "metrics.lstm",
     "LayerReport": "types",
+    "Learned": "metrics.learned",
     "LiSAScore": "metrics.lisascore",
     "Meteor": "metrics.lexical.meteor",
     "Metric": "metrics.base",
     "MoverScore": "metrics.moverscore",
+    "Recipe": "metrics.recipe",
     "Report": "types",
     "Rouge1": "metrics.lexical.rouge",
     "Rouge2": "metrics.lexical.rouge",
@@ -107,11 +113,14 @@ __all__ = [
     "EvalignError",
     "FKGL",
     "IDFTable",
+    "LSTM",
     "LayerReport",
+    "Learned",
     "LiSAScore",
     "Meteor",
     "Metric",
     "MoverScore",
+    "Recipe",
     "Report",
     "Rouge1",
     "Rouge2",

@@ -16,6 +16,7 @@ METRICS = {
     "sbert": "evalign.metrics.vectors:SBert",
     "endtoken": "evalign.metrics.vectors:EndToken",
     "bartscore": "evalign.metrics.bartscore:BARTScore",
+    "lstm": "evalign.metrics.lstm:LSTM",
     "rouge1": "evalign.metrics.lexical.rouge:Rouge1",
     "rouge2": "evalign.metrics.lexical.rouge:Rouge2",
     "rouge3": "evalign.metrics.lexical.rouge:Rouge3",
@@ -38,6 +39,8 @@ METRICS = {
     "fkgl": "evalign.metrics.lexical.readability:FKGL",
     "smog": "evalign.metrics.lexical.readability:SMOG",
     "meteor": "evalign.metrics.lexical.meteor:Meteor",
+    "learned": "evalign.metrics.learned:Learned",
+    "evalign": "evalign.metrics.recipe:Recipe",
 }
 
 GROUPS = {"rouge": ("rouge1", "rouge2", "rougeL", "rougeLsum")}

@@ -100,7 +100,9 @@ def styled() -> Iterator[None]:
         yield
 
 
-def _in_style(function: Callable[Parameters, Made]) -> Callable[Parameters, Made]:
+def in_style(function: Callable[Parameters, Made]) -> Callable[Parameters, Made]:
+    """Draws in the look of all figures; for functions that make one."""
+
     @wraps(function)
     def wrapped(*arguments: Parameters.args, **options: Parameters.kwargs) -> Made:
         with styled():
@@ -109,7 +111,7 @@ def _in_style(function: Callable[Parameters, Made]) -> Callable[Parameters, Made
     return wrapped
 
 
-@_in_style
+@in_style
 def forest(panels: Mapping[str, Sequence[Bar]], statistic: str) -> Figure:
     """Estimates with their intervals, one panel per aspect, best metric on top; the best cluster is blue and round."""
     columns = 1 if len(panels) == 1 else 2
@@ -118,7 +120,7 @@ def forest(panels: Mapping[str, Sequence[Bar]], statistic: str) -> Figure:
     shown = dict(zip(names, made.shown, strict=True))
     heights = [sum(0.16 + 0.17 * (1 + shown[bar.label].count("\n")) for bar in bars) for bars in panels.values()]
     rows = -(-len(panels) // columns)
-    figure, axes = _grid(rows, columns, (7.6 if columns == 1 else 12.6, rows * (max(heights) + 0.9)), sharex=True)
+    figure, axes = grid(rows, columns, (7.6 if columns == 1 else 12.6, rows * (max(heights) + 0.9)), sharex=True)
     for ax, (aspect, bars) in zip(axes, panels.items(), strict=False):
         _forest_panel(ax, [(shown[bar.label], bar) for bar in bars])
         ax.set_title(_line(aspect, 60), loc="left", fontweight="bold")
@@ -129,7 +131,7 @@ def forest(panels: Mapping[str, Sequence[Bar]], statistic: str) -> Figure:
     return figure
 
 
-@_in_style
+@in_style
 def scatter(human: Floats, panels: Sequence[Panel], people: str, groups: Sequence[str] | None = None) -> Figure:
     """Each metric against people; hexagons coloured by their number of rows where there are too many points."""
     figure, axes, shown, key = _panels(panels)
@@ -165,7 +167,7 @@ def scatter(human: Floats, panels: Sequence[Panel], people: str, groups: Sequenc
     return figure
 
 
-@_in_style
+@in_style
 def violins(bins: Sequence[str], panels: Sequence[Panel], people: str) -> Figure:
     """The spread of each metric's scores in each bin of human scores, with quartiles; `values` is a list of arrays."""
     from matplotlib import colormaps
@@ -188,7 +190,7 @@ def violins(bins: Sequence[str], panels: Sequence[Panel], people: str) -> Figure
     return figure
 
 
-@_in_style
+@in_style
 def correlations(names: Sequence[str], matrix: Floats, statistic: str) -> Figure:
     """Columns against columns; the columns are numbered as the rows are. NaN cells are empty."""
     made = labels(names, 34, most_lines=2)
@@ -199,7 +201,7 @@ def correlations(names: Sequence[str], matrix: Floats, statistic: str) -> Figure
     ]
     side = max(2.0, 0.46 * len(names))
     longest = max(len(line) for label in shown for line in label.split("\n"))
-    figure, (ax,) = _grid(1, 1, (side + 1.3 + 0.085 * longest, side + 0.7))
+    figure, (ax,) = grid(1, 1, (side + 1.3 + 0.085 * longest, side + 0.7))
     lowest = min(0.0, float(np.nanmin(matrix))) if np.isfinite(matrix).any() else 0.0
     edges = np.arange(len(names) + 1) - 0.5
     mesh = ax.pcolormesh(edges, edges, np.ma.masked_invalid(matrix), cmap=_steps("cividis"), vmin=lowest, vmax=1,
@@ -222,7 +224,7 @@ def correlations(names: Sequence[str], matrix: Floats, statistic: str) -> Figure
     return figure
 
 
-@_in_style
+@in_style
 def length_errors(panels: Sequence[Panel], mean: Floats, length: str) -> Figure:
     """Each metric's distance from people by length of the text, `values` being a `Curve`; the mean of all is dashed."""
     figure, axes, shown, key = _panels(panels, sharey=True)
@@ -242,7 +244,7 @@ def length_errors(panels: Sequence[Panel], mean: Floats, length: str) -> Figure:
     return figure
 
 
-@_in_style
+@in_style
 def svg(figure: Figure) -> str:
     """The figure as SVG text: the same bytes for the same figure, no date."""
     text = io.StringIO()
@@ -250,7 +252,7 @@ def svg(figure: Figure) -> str:
     return text.getvalue()
 
 
-@_in_style
+@in_style
 def png(figure: Figure) -> bytes:
     """The figure as PNG, 150 dots per inch, without a date."""
     picture = io.BytesIO()
@@ -272,7 +274,8 @@ def figure_columns(panels: int) -> int:
     return 2 if panels == 4 else min(COLUMNS, panels)
 
 
-def _grid(rows: int, columns: int, size: tuple[float, float], **shared: Any) -> tuple[Figure, list[Axes]]:
+def grid(rows: int, columns: int, size: tuple[float, float], **shared: Any) -> tuple[Figure, list[Axes]]:
+    """A figure with places for panels that keep out of each other's way."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -286,7 +289,7 @@ def _panels(panels: Sequence[Panel], **shared: Any) -> tuple[Figure, list[Axes],
     rows = -(-len(panels) // columns)
     made = labels([panel.title for panel in panels], TITLE_WIDTH)
     width, height = (5.2, 3.9) if len(panels) == 1 else PANEL
-    figure, axes = _grid(rows, columns, (columns * width, rows * height + 0.35), **shared)
+    figure, axes = grid(rows, columns, (columns * width, rows * height + 0.35), **shared)
     return figure, axes, made.shown, made.key
 
 

@@ -89,17 +89,26 @@ def separation(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> Separation
 
 
 def rating_error(scores: npt.ArrayLike, human: npt.ArrayLike, maximum: float, seed: int = 12345) -> RatingError:
-    """Errors against the rating divided by its scale's maximum.
+    """Errors against the rating divided by its scale's maximum, over all rows.
 
-    Calibrated: a straight line fitted on the other nine tenths of the rows predicts each tenth. GermEval's organisers
-    did not publish their own formula.
+    GermEval's organisers did not publish their own formula.
+    """
+    raw, calibrated = rating_residuals(scores, human, maximum, seed)
+    return RatingError(_rmse(raw), _mae(raw), _rmse(calibrated), _mae(calibrated), len(raw))
+
+
+def rating_residuals(
+    scores: npt.ArrayLike, human: npt.ArrayLike, maximum: float, seed: int = 12345
+) -> tuple[Floats, Floats]:
+    """Row by row, what is predicted minus the rating divided by its scale's maximum: raw, and calibrated.
+
+    Calibrated: a straight line fitted on the other nine tenths of the rows predicts each tenth.
     """
     x, y = paired(scores, human)
     if not maximum > 0:
         raise InputError(f"the scale's maximum must be positive, but is {maximum}")
     target = y / maximum
-    raw, calibrated = np.clip(x, 0, 1) - target, np.clip(_calibrated(x, target, seed), 0, 1) - target
-    return RatingError(_rmse(raw), _mae(raw), _rmse(calibrated), _mae(calibrated), len(x))
+    return np.clip(x, 0, 1) - target, np.clip(_calibrated(x, target, seed), 0, 1) - target
 
 
 def _calibrated(scores: Floats, target: Floats, seed: int) -> Floats:

@@ -1,0 +1,125 @@
+"""`learned(file=...)`: a small regression over other metrics, trained by `evalign train --combine`.
+
+rows -> features (one encoding pass per model) -> weighted sum -> a score on the scale that people used
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from evalign.errors import EvalignError, SpecError, TableError
+from evalign.metrics.base import Metric, Scorer, option
+from evalign.metrics.features import Feature, FeatureScorer, parse_features
+from evalign.metrics.learned_file import LearnedFile
+from evalign.metrics.signature import Signature
+from evalign.metrics.tokens import TokenMetric
+from evalign.types import Row, Segment
+from evalign.version import __version__
+
+SHOWN_DIGITS = 8
+
+
+@dataclass(frozen=True)
+class Learned(Metric):
+    """A weighted sum of other metrics' scores; bounds and worst value are those of the human scale."""
+
+    name: ClassVar[str] = "learned"
+    about: ClassVar[str] = "a regression over other metrics, from a file that evalign train --combine made"
+    fields: ClassVar[tuple[str, ...]] = ("score",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)  # of a file: its human scale
+    worst: ClassVar[float] = 0.0
+
+    file: str = option("", "what evalign train --combine wrote")
+    threads: int = option(0, "threads of the encoder; 0: one per core")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.file:  # on the value: what it needs and where it ends depends on its file
+            content = LearnedFile.load(self.file)
+            parts = [one.metric for one in _features(self.file, content) if one.metric is not None]
+            needs = tuple(dict.fromkeys(need for part in parts for need in part.needs)) or ("references",)
+            for name, value in (("bounds", (content.low, content.high)), ("worst", content.low), ("needs", needs)):
+                object.__setattr__(self, name, value)
+
+    @property
+    def needs_corpus(self) -> bool:
+        """Whether one of its parts does."""
+        parts = (one.metric for one in _features(self.file, self.content()))
+        return any(part is not None and part.needs_corpus for part in parts)
+
+    def content(self) -> LearnedFile:
+        """What the file holds."""
+        if not self.file:
+            raise SpecError('learned needs its file, as in learned(file="my.json"); make one: evalign train --combine')
+        return LearnedFile.load(self.file)
+
+    def scorer(self, corpus: Iterable[Row] | None = None) -> LearnedScorer:
+        """Loads the parts, and refuses if one of them is no longer what it was in training."""
+        content = self.content()
+        features = [with_threads(one, self.threads) for one in _features(self.file, content)]
+        parts = FeatureScorer(features, corpus)
+        check_parts(self.file, content, parts)
+        return LearnedScorer(content, parts)
+
+
+class LearnedScorer(Scorer):
+    """A learned metric with its parts loaded."""
+
+    def __init__(self, content: LearnedFile, parts: FeatureScorer) -> None:
+        self.content, self.parts = content, parts
+        names = (one.metric.name if one.metric is not None else str(one) for one in parts.features)
+        said = content.trained
+        settings = {
+            "file": content.digest[:SHOWN_DIGITS],
+            "parts": "+".join(dict.fromkeys(names)) + "@" + parts_digest(parts),
+            "scale": f"{content.low:g} to {content.high:g}",
+            "v": __version__,
+        }
+        self.signature = Signature(Learned.name, settings)
+        if "rmse" in said:
+            self.note = (
+                f"scores are on the scale of {said.get('human', 'human')}; on rows not trained on they were off by "
+                f"{said['rmse']:.3g} (root mean square over {said['rows']} rows, {said['folds']} folds)"
+            )
+
+    def score(self, rows: list[Row]) -> list[Segment]:
+        """The weighted sum; a row without text has the lowest score of the scale."""
+        seen = self.parts.look(rows)
+        values = self.content.predict(seen.values).tolist()
+        return [
+            Segment(
+                row.id, {"score": self.content.low if empty else value}, {**counts, **({"empty": 1} if empty else {})}
+            )
+            for row, value, counts, empty in zip(rows, values, seen.counts, seen.empty, strict=True)
+        ]
+
+
+def with_threads(feature: Feature, threads: int) -> Feature:
+    """The same feature, its encoder run by so many threads."""
+    one = feature.metric
+    return replace(feature, metric=replace(one, threads=threads)) if isinstance(one, TokenMetric) else feature
+
+
+def check_parts(name: str, content: LearnedFile, parts: FeatureScorer) -> None:
+    """Raises if a feature's weights or settings are not those of the training."""
+    for term, found in zip(content.terms, parts.signatures, strict=True):
+        if term.signature != found:
+            raise TableError(
+                f"{name}: {term.feature} was trained as {term.signature}, but is {found} here; "
+                "get the same model, or train again"
+            )
+
+
+def parts_digest(parts: FeatureScorer) -> str:
+    """Eight digits over the signatures of all parts."""
+    return hashlib.sha256("\n".join(parts.signatures).encode("utf-8", "surrogatepass")).hexdigest()[:SHOWN_DIGITS]
+
+
+def _features(name: str, content: LearnedFile) -> list[Feature]:
+    try:
+        return [feature for term in content.terms for feature in parse_features(term.feature)]
+    except EvalignError as error:
+        raise TableError(f"{name}: a feature cannot be used here: {error}") from error

@@ -1,0 +1,130 @@
+"""The file behind `learned(file=...)`: a linear model over features, signed by the sha256 of its content.
+
+    score = intercept + sum_i weight_i (x_i - mean_i) / scale_i, held within the scale people used
+
+Nothing in it is executed. A file whose content was changed by hand no longer fits its sha256 and is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evalign.errors import EvalignError, TableError
+from evalign.folders import whole_file
+from evalign.types import Floats
+
+FORMAT = "evalign-learned"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Term:
+    """One feature with its weight per standard deviation, and the signature it had when it was weighed."""
+
+    feature: str
+    signature: str
+    mean: float
+    scale: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class LearnedFile:
+    """A model over features; `low` and `high` are the ends of the scale people used, `trained` says on what."""
+
+    terms: tuple[Term, ...]
+    intercept: float
+    low: float
+    high: float
+    trained: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What is signed."""
+        return {
+            "terms": [vars(term) for term in self.terms],
+            "intercept": float(self.intercept),
+            "low": float(self.low),
+            "high": float(self.high),
+            "trained": dict(self.trained),
+        }
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of the content in its one canonical form."""
+        return _sha256(self.content)
+
+    def predict(self, values: Floats) -> Floats:
+        """(rows, features) -> (rows,), on the scale people used."""
+        means, scales, weights = (
+            np.array([getattr(t, name) for t in self.terms]) for name in ("mean", "scale", "weight")
+        )
+        return np.asarray(np.clip(self.intercept + (values - means) @ (weights / scales), self.low, self.high))
+
+    def save(self, path: str | Path) -> None:
+        """Writes JSON, whole or not at all."""
+        plain = {"format": FORMAT, "version": VERSION, "sha256": self.digest, "content": self.content}
+        with whole_file(Path(path)) as stream:
+            json.dump(plain, stream, indent=1, allow_nan=False)
+            stream.write("\n")
+
+    @classmethod
+    def load(cls, path: str | Path) -> LearnedFile:
+        """Reads what `save` wrote."""
+        try:
+            raw = Path(path).read_bytes()
+        except OSError as error:
+            raise TableError(
+                f"file={path}: no learned metric there ({error.strerror}); make one: evalign train --combine"
+            ) from error
+        return cls.parse(str(path), raw)
+
+    @classmethod
+    def parse(cls, name: str, raw: bytes) -> LearnedFile:
+        """From the content of a file; refuses what is damaged, unsigned or of another format."""
+        try:
+            plain = json.loads(raw)
+            if plain["format"] != FORMAT or plain["version"] != VERSION:
+                raise TableError(
+                    f"{name}: format {plain['format']!r} version {plain['version']!r}, expected {FORMAT!r} {VERSION}"
+                )
+            said = plain["content"]
+            terms = tuple(
+                Term(
+                    str(one["feature"]),
+                    str(one["signature"]),
+                    *(_number(one[key]) for key in ("mean", "scale", "weight")),
+                )
+                for one in said["terms"]
+            )
+            found = cls(
+                terms, _number(said["intercept"]), _number(said["low"]), _number(said["high"]), dict(said["trained"])
+            )
+            fits = _sha256(said) == plain["sha256"]
+        except EvalignError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise TableError(f"{name}: not a learned metric ({error!r}); make one: evalign train --combine") from error
+        if not fits or not found.terms or found.low >= found.high or any(t.scale <= 0 for t in terms):
+            raise TableError(f"{name}: its content does not fit its sha256: it was changed or damaged; train it again")
+        return found
+
+
+def _sha256(content: Any) -> str:
+    canonical = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{value!r} is no finite number")
+    return number

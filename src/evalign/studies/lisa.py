@@ -1,0 +1,90 @@
+"""The LiSAScore study (Mander & Phillips): its seven figures and their numbers, for any models and pairs.
+
+In: names of models, the chosen rows, a plan. Out: a `StudyPage`. What cannot be measured is named; the rest is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from evalign.errors import EvalignError, ModelError
+from evalign.render.study_page import StudyPage, StudyTable
+from evalign.studies import lisa_figures, lisa_separation
+from evalign.studies.algorithms import GREEDY, PUBLISHED
+from evalign.studies.lisa_parts import LisaStudy
+from evalign.studies.model_scores import ModelScores, Plan, measure
+from evalign.studies.pairs import Chosen
+from evalign.studies.steps import Steps
+from evalign.version import __version__
+
+TITLE = "The LiSAScore study, repeated"
+
+
+def run_lisa(
+    models: Sequence[str], chosen: Chosen, plan: Plan, steps: Steps, advance: Callable[[int], Any] = lambda _: None
+) -> LisaStudy:
+    """Measures every model that can be used; an error only if none can."""
+    measured: list[ModelScores] = []
+    missing = list(chosen.missing)
+    failed = []
+    for model in dict.fromkeys(models):
+        try:
+            measured.append(measure(model, chosen, plan, steps, advance))
+        except EvalignError as error:
+            failed.append(f"model {model}: {error}")
+            advance(len(chosen.rows))
+        else:
+            missing += measured[-1].missing
+    if not measured:
+        raise ModelError("no model can be used; " + "; ".join(failed))
+    return LisaStudy(chosen, tuple(measured), plan, tuple(missing + failed))
+
+
+def lisa_page(study: LisaStudy) -> StudyPage:
+    """Everything that is shown."""
+    kinds = " and ".join(study.chosen.kinds)
+    about = (
+        "Mander and Phillips asked whether tokens should be matched one to one (linear sum assignment) instead of "
+        "greedily, each token its best partner, as BERTScore does. These are the figures of their paper, made anew.",
+        f"Data: {study.chosen.name}, {len(study.chosen.rows)} rows as {kinds} pairs. "
+        f"Models: {', '.join(study.names.values())}. Every number is per pair, not a mean of batches.",
+    )
+    plates = (
+        lisa_figures.lengths(study),
+        lisa_figures.identical(study),
+        lisa_figures.end_tokens(study),
+        lisa_figures.by_model(study),
+        lisa_figures.by_algorithm(study),
+        lisa_separation.separated(study, "figure6", "Fig. 6: positives and negatives, greedy", GREEDY),
+        lisa_separation.separated(study, "figure7", "Fig. 7: positives and negatives, recursive assignment", PUBLISHED),
+        lisa_separation.published(study),
+        lisa_separation.best(study),
+    )
+    return StudyPage(TITLE, about, _summary(study), plates, _notes(study), study.missing)
+
+
+def _summary(study: LisaStudy) -> StudyTable:
+    return lisa_separation.table(study, "Mean F1 of true pairs and of in-batch negatives", (GREEDY, PUBLISHED))
+
+
+def _notes(study: LisaStudy) -> tuple[str, ...]:
+    plan, chosen = study.plan, study.chosen
+    cut = [
+        f"{study.names[model.model]}: {count} texts were cut to {width} tokens before padding"
+        for model in study.models
+        for width, count in model.truncated.items()
+        if count
+    ]
+    return (
+        f"Data: {chosen.name}; {len(chosen.rows)} rows, sha256 of their texts {chosen.digest[:16]}.",
+        *(f"Data: {note}." for note in chosen.notes),
+        f"Models: {', '.join(model.pin for model in study.models)}, layer {plan.layer}, fp32.",
+        "Tokens of the text weigh 1 and special tokens nothing, as in bertscore; special tokens may be matched. Pads "
+        "are masked (cut off), or match targets that weigh 0 or 1. The model's attention never sees them.",
+        f"Negatives: within blocks of at least {min(plan.block, len(chosen.rows))} pairs each first text meets the "
+        f"second text of another pair (a derangement, seed {plan.seed}).",
+        f"Padding was studied with {chosen.kinds[0]} pairs; at widths above {min(plan.widths)} with four matchings.",
+        *(f"{sentence}." for sentence in cut),
+        f"evalign {__version__}.",
+    )

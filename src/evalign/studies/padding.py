@@ -1,0 +1,110 @@
+"""Scores of the same pairs with and without padding tokens: masked, or as match targets that weigh 0 or 1.
+
+In: similarity matrices of padded texts and which of their tokens are text, padding or neither. Out: precision, recall
+and F1 per pair for every treatment, and what padding did to the tokens of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evalign.encoders.base import Encoder
+from evalign.matching.aggregate import f1, weighted_mean
+from evalign.matching.similarity import similarity
+from evalign.studies.algorithms import Algorithm, Matched, match_all
+from evalign.types import Bools, Embedded, Floats
+
+NONE, MASKED, TARGETS = "none", "masked", "targets"
+PARTS = ("text_value", "pad_value", "text_to_pad", "text_unmatched", "pad_unmatched", "pad_share")
+
+
+@dataclass(frozen=True, order=True)
+class Setting:
+    """How padding is treated: to which width, whether pads may be matched, and what they weigh."""
+
+    width: int = 0
+    pads: str = NONE
+    weight: int = 0
+
+    def __str__(self) -> str:
+        if self.pads == NONE:
+            return "no padding"
+        return f"{self.width}, pads masked" if self.pads == MASKED else f"{self.width}, pads weigh {self.weight}"
+
+
+PLAIN = Setting()
+
+
+def settings_of(width: int) -> tuple[Setting, ...]:
+    """The three treatments of padding to one width."""
+    return Setting(width, MASKED), Setting(width, TARGETS, 0), Setting(width, TARGETS, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A text with its vectors; content tokens weigh 1, special tokens nothing, as in `bertscore`."""
+
+    embedded: Embedded
+    content: Bools
+    pads: Bools
+
+    @classmethod
+    def of(cls, embedded: Embedded, encoder: Encoder, real: int | None = None) -> Side:
+        """`real`: how many tokens come before the padding; None means that there is none."""
+        tokens = embedded.tokens
+        pads = np.arange(len(tokens)) >= (len(tokens) if real is None else real)
+        own = ~tokens.special & ~np.isin(tokens.ids, list(encoder.special_ids))
+        return cls(embedded, (own if own.any() else ~tokens.special) & ~pads, pads)
+
+    @property
+    def unpadded(self) -> Side:
+        """The same text with its padding masked, which is the same as cut off."""
+        kept = ~self.pads
+        return Side(self.embedded.keep(kept), self.content[kept], self.pads[kept])
+
+
+Pair = tuple[Side, Side]
+
+
+def score(algorithm: Algorithm, pairs: Sequence[Pair], weights: Sequence[int] = (0,)) -> tuple[Floats, Floats]:
+    """(weights, pairs, 3) precision, recall and F1 with pads of each weight; (pairs, parts) as `PARTS` names them."""
+    matrices = [np.asarray(similarity(one.embedded, other.embedded), dtype=np.float64) for one, other in pairs]
+    scores = np.zeros((len(weights), len(pairs), 3))
+    parts = np.zeros((len(pairs), len(PARTS)))
+    for place, (pair, matrix, found) in enumerate(zip(pairs, matrices, match_all(algorithm, matrices), strict=True)):
+        for row, weight in enumerate(weights):
+            scores[row, place] = _fields(pair, found, weight)
+        if pair[0].pads.any() or pair[1].pads.any():
+            parts[place] = _parts(pair, matrix, found)
+    return scores, parts
+
+
+def _fields(pair: Pair, found: Matched, pad_weight: int) -> Floats:
+    weights = [side.content + pad_weight * side.pads.astype(np.float64) for side in pair]
+    if not (pair[0].content.any() and pair[1].content.any()):
+        return np.zeros(3)  # an empty text: the worst value
+    precision, recall = (
+        weighted_mean(values, own) for values, own in zip((found.rows, found.columns), weights, strict=True)
+    )
+    return np.array([precision, recall, f1(precision, recall)])
+
+
+def _parts(pair: Pair, matrix: Floats, found: Matched) -> Floats:
+    """What text and padding tokens of both sides get, and how many met a pad or nobody."""
+    chosen = np.where(found.cells, matrix, -np.inf)
+    values = np.concatenate([found.rows, found.columns])
+    used = np.concatenate([found.cells.any(axis=1), found.cells.any(axis=0)])
+    met_pad = np.concatenate([pair[1].pads[chosen.argmax(axis=1)], pair[0].pads[chosen.argmax(axis=0)]]) & used
+    text = np.concatenate([pair[0].content, pair[1].content])
+    pads = np.concatenate([pair[0].pads, pair[1].pads])
+    return np.array([
+        _mean(values[text]), _mean(values[pads]), _mean(met_pad[text]), _mean(~used[text]), _mean(~used[pads]),
+        pads.sum() / max(1, (pads | text).sum()),
+    ])  # fmt: skip
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if values.size else 0.0

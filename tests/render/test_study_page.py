@@ -1,0 +1,76 @@
+"""Pages of studies: names of other people stay names, what is missing is named, figures do not overlap their labels."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
+
+from evalign.render import study_plots
+from evalign.render.plots import Panel, svg
+from evalign.render.study_html import study_html
+from evalign.render.study_markdown import study_markdown
+from evalign.render.study_page import Plate, StudyPage, StudyTable
+from evalign.render.study_plots import Shape, Violin
+
+EVIL = '<script>alert(1)</script> | "x" *y*'
+PAGE = StudyPage(
+    EVIL,
+    (EVIL,),
+    StudyTable(EVIL, ("name", "number"), ((EVIL, "1"),)),
+    (Plate("one", EVIL, missing="too few pairs"), Plate("two", "Second", said=(EVIL,))),
+    (EVIL,),
+    ("model x: not here",),
+)
+SHAPE = Shape(np.linspace(0, 1, 9), np.ones(9), (0.2, 0.5, 0.7))
+
+
+def test_what_comes_from_data_stays_text():
+    page, report = study_html(PAGE), study_markdown(PAGE)
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "<script" not in report
+    assert [line.replace(r"\|", "").count("|") for line in report.splitlines() if line.startswith("|")] == [3, 3, 3]
+
+
+def test_what_is_missing_is_named_everywhere():
+    assert PAGE.lacking == ("model x: not here", f"{EVIL}: too few pairs")
+    for made in (study_html(PAGE), study_markdown(PAGE)):
+        assert made.count("too few pairs") == 2  # above all, and in its place
+        assert "model x: not here" in made
+
+
+FIGURES = {
+    "histograms": lambda names: study_plots.histograms(
+        [Panel(name, "", {"source": np.arange(40), "reference": np.full(9, 3)}) for name in names], "tokens", (20, 900)
+    ),
+    "ranges": lambda names: study_plots.ranges(
+        [Panel(name, "", {"greedy": {"a long name of a series": (1.0, 1.0, 1.0)}}) for name in names],
+        ["a long name of a series", "one that no panel has"],
+        "F1",
+    ),
+    "violin_rows": lambda names: study_plots.violin_rows(
+        [Panel(name, "note", [Violin("a row", [SHAPE]), Violin("two", [SHAPE, SHAPE])]) for name in names],
+        "F1",
+        ("true pairs", "negatives"),
+    ),
+    "densities": lambda names: study_plots.densities(
+        [Panel(name, "d 1.0", {"true pairs": SHAPE, "negatives": SHAPE}) for name in names], "F1"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FIGURES)
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_every_panel_is_drawn_and_nothing_is_cut(kind, count):
+    figure = FIGURES[kind]([f"a model of a long name, number {place}, 128, pads weigh 1" for place in range(count)])
+    assert svg(figure).count("number ") >= count
+    figure.canvas.draw()
+    assert len(figure.axes) == count
+    right, top = figure.get_size_inches() * figure.dpi
+    boxes = [ax.title.get_window_extent() for ax in figure.axes] + [
+        ax._left_title.get_window_extent() for ax in figure.axes
+    ]
+    boxes += [legend.get_window_extent() for legend in figure.legends]
+    assert all(box.x0 >= -1 and box.x1 <= right + 1 and box.y1 <= top + 1 for box in boxes if box.width > 1)
+    titles = [ax._left_title.get_window_extent() for ax in figure.axes]
+    assert not any(one.overlaps(other) for place, one in enumerate(titles) for other in titles[:place])

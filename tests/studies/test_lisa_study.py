@@ -1,0 +1,365 @@
+"""The LiSAScore study: its numbers against the library's own metrics and plain numpy, its cache, its bad inputs."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import evalign
+from evalign.cli.main import main
+from evalign.encoders.base import Reading
+from evalign.encoders.opening import EncoderChoice, open_encoder
+from evalign.errors import InputError, ModelError
+from evalign.jobs.rows import Columns
+from evalign.matching.assignment import Assigner
+from evalign.render.study_page import save_study
+from evalign.stats.effect import derangement, separation
+from evalign.studies import model_scores
+from evalign.studies.algorithms import ALGORITHMS, GREEDY, NAMES, PUBLISHED, Algorithm, match_all
+from evalign.studies.lisa import lisa_page, run_lisa
+from evalign.studies.model_scores import IDENTICAL, NEGATIVE, POSITIVE, Key, Plan, measure
+from evalign.studies.padding import PARTS, PLAIN, settings_of
+from evalign.studies.pairs import CROSS, WITHIN, choose, read_rows, sides
+from evalign.studies.published import published_cells, shares
+from evalign.studies.steps import Steps
+from evalign.studies.words import listed, moved, percent
+from evalign.types import Row
+
+pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
+
+WIDTH = 64
+PLAN = Plan(widths=(WIDTH,), block=4, published=2, threads=1)
+FIGURES = [*(f"figure{number}" for number in range(1, 8)), "separation"]
+
+
+def example(count=200, seed=12345):
+    return choose(*read_rows(None, Columns()), count, seed)
+
+
+@pytest.fixture(scope="module")
+def model(tiny):
+    return str(tiny("bert"))
+
+
+@pytest.fixture(scope="module")
+def measured(model):
+    """Two blocks of four pairs."""
+    return measure(model, example(8), PLAN, Steps(None), lambda _: None)
+
+
+def blocks(rows):
+    return [rows[:4], rows[4:]]
+
+
+def library(model, algorithm, firsts, seconds):
+    """(pairs, 3) by the metric that a user would call."""
+    if algorithm.assigner is None:
+        metric = evalign.BERTScore(model=model, layer="last", threads=1)
+    else:
+        chosen = algorithm.assigner
+        metric = evalign.LiSAScore(model=model, layer="last", method=chosen.method, preset=chosen.preset, threads=1)
+    return np.stack(list(metric.score(firsts, seconds)), axis=1)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda one: one.name)
+def test_scores_without_padding_are_the_metrics(model, measured, algorithm):
+    for kind in (CROSS, WITHIN):
+        firsts, seconds = sides(example(8).rows, kind)
+        expected = library(model, algorithm, firsts, seconds)
+        np.testing.assert_allclose(measured.scores[Key(kind, POSITIVE, algorithm.name)], expected, atol=1e-6)
+        wrong = [half[1][place] for number, half in enumerate(sides(part, kind) for part in blocks(example(8).rows))
+                 for place in derangement(4, PLAN.seed + number)]  # fmt: skip
+        expected = library(model, algorithm, firsts, wrong)
+        np.testing.assert_allclose(measured.scores[Key(kind, NEGATIVE, algorithm.name)], expected, atol=1e-6)
+
+
+def test_every_matching_and_preset_is_there():
+    named = {(one.assigner.method, one.assigner.preset) for one in ALGORITHMS if one.assigner}
+    assert ("recursive-argmax", "authors-as-published") in named
+    assert {method for method, _ in named} == set(evalign.matching.methods.METHODS)
+    assert len(NAMES) == len(set(NAMES)) == 13
+
+
+def test_end_tokens_are_the_metrics(model, measured):
+    for kind in (CROSS, WITHIN):
+        expected = evalign.EndToken(model=model, threads=1).score(*sides(example(8).rows, kind))["score"]
+        np.testing.assert_allclose(measured.end_tokens[kind, POSITIVE], expected, atol=1e-6)
+
+
+def padded_matrices(model):
+    """Cosines of padded source/reference pairs in plain numpy, with the weights of text and of pads."""
+    encoder = open_encoder(
+        EncoderChoice(model, "last", reading=Reading("truncate", max_length=WIDTH), threads=1)
+    ).encoder
+    found = []
+    for texts in zip(*sides(example(8).rows, CROSS), strict=True):
+        lengths = [len(tokens) for tokens in encoder.tokenize(texts)]
+        embedded = encoder.encode(texts, pad_to=WIDTH)
+        one, other = (part.matrix / np.linalg.norm(part.matrix, axis=1, keepdims=True) for part in embedded)
+        text = [
+            (np.arange(WIDTH) < length) & ~part.tokens.special for part, length in zip(embedded, lengths, strict=True)
+        ]
+        pads = [np.arange(WIDTH) >= length for length in lengths]
+        found.append((one.astype(np.float64) @ other.T, text, pads))
+    return found
+
+
+@pytest.mark.parametrize("weight", [0, 1])
+def test_padded_greedy_scores_in_plain_numpy(model, measured, weight):
+    got = measured.scores[Key(CROSS, POSITIVE, GREEDY, settings_of(WIDTH)[1 + weight])]
+    for place, (matrix, text, pads) in enumerate(padded_matrices(model)):
+        weights = [one + weight * other for one, other in zip(text, pads, strict=True)]
+        precision = (matrix.max(axis=1) * weights[0]).sum() / weights[0].sum()
+        recall = (matrix.max(axis=0) * weights[1]).sum() / weights[1].sum()
+        np.testing.assert_allclose(got[place, :2], [precision, recall], atol=1e-5)
+
+
+@pytest.mark.parametrize("weight", [0, 1])
+def test_padded_published_scores_in_plain_numpy(model, measured, weight):
+    """Every column takes its best row; a row nobody took is worth 0."""
+    got = measured.scores[Key(CROSS, POSITIVE, PUBLISHED, settings_of(WIDTH)[1 + weight])]
+    for place, (matrix, text, pads) in enumerate(padded_matrices(model)):
+        weights = [one + weight * other for one, other in zip(text, pads, strict=True)]
+        taken = matrix.argmax(axis=0)
+        rows = np.array([matrix[row, taken == row].max() if (taken == row).any() else 0 for row in range(WIDTH)])
+        precision = (rows * weights[0]).sum() / weights[0].sum()
+        recall = (matrix.max(axis=0) * weights[1]).sum() / weights[1].sum()
+        np.testing.assert_allclose(got[place, :2], [precision, recall], atol=1e-5)
+
+
+def test_what_pads_did_in_plain_numpy(model, measured):
+    got = measured.parts[Key(CROSS, POSITIVE, PUBLISHED, settings_of(WIDTH)[2])]
+    for place, (matrix, text, pads) in enumerate(padded_matrices(model)):
+        taken = matrix.argmax(axis=0)
+        alone = ~np.isin(np.arange(WIDTH), taken)  # every column has a row
+        expected = {
+            "pad_unmatched": (alone & pads[0]).sum() / (pads[0].sum() + pads[1].sum()),
+            "text_unmatched": (alone & text[0]).sum() / (text[0].sum() + text[1].sum()),
+            "pad_share": sum(map(np.sum, pads)) / sum(map(np.sum, (*pads, *text))),
+        }
+        found = dict(zip(PARTS, got[place], strict=True))
+        assert {name: found[name] for name in expected} == pytest.approx(expected)
+
+
+def test_masked_padding_changes_nothing(measured):
+    for key, scores in measured.scores.items():
+        if key.setting == settings_of(WIDTH)[0]:
+            np.testing.assert_allclose(scores, measured.scores[key._replace(setting=PLAIN)], atol=1e-5)
+
+
+def test_a_text_meets_itself_with_greedy_and_exact(measured):
+    for setting in (PLAIN, *settings_of(WIDTH)):
+        for algorithm in (GREEDY, "exact"):
+            np.testing.assert_allclose(measured.scores[Key(CROSS, IDENTICAL, algorithm, setting)], 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [2, 5, 40])
+def test_the_published_program_is_column_argmax_on_square_input(size):
+    matrix = np.random.default_rng(size).uniform(-1, 1, (size, size))
+    cells = published_cells(matrix)
+    assert cells.sum() == size
+    assert (cells.argmax(axis=0) == matrix.argmax(axis=0)).all()
+    assert (cells == Assigner("recursive-argmax", "authors-as-published")(matrix).cells).all()
+
+
+def test_shares_count_cells():
+    matrix = np.array([[0.9, 0.8, 0.1], [0.2, 0.3, 0.1], [0.1, 0.2, 0.0]])  # columns take rows 0, 0, and 0 of a tie
+    found = shares([matrix])
+    assert found["every column's best row"] == 1
+    exact = Assigner()(matrix).cells
+    assert found["exact"] == (exact & published_cells(matrix)).sum() / 3
+
+
+def test_matrices_of_all_sizes_keep_their_order():
+    rng = np.random.default_rng(0)
+    matrices = [rng.uniform(-1, 1, shape) for shape in ((3, 9), (400, 400), (2, 2), (7, 1), (400, 400), (5, 5))]
+    for algorithm in (Algorithm(GREEDY), Algorithm("x", Assigner("row-mask"))):
+        for matrix, found in zip(matrices, match_all(algorithm, matrices), strict=True):
+            alone = next(iter(match_all(algorithm, [matrix])))
+            assert (found.cells == alone.cells).all()
+            assert found.rows.tolist() == alone.rows.tolist()
+
+
+def test_pairs_are_distinct_and_drawn_by_the_seed():
+    rows = [Row(str(place), f"c{place}", (f"r{place // 2}",), f"s{place // 2}") for place in range(40)]
+    chosen = choose("data", [*rows, Row("e", " ", ("x",), "y")], 10, 1)
+    assert len({row.references for row in chosen.rows}) == 10
+    assert choose("data", rows, 10, 1).rows == chosen.rows != choose("data", rows, 10, 2).rows
+    assert [note.split(" rows")[0] for note in chosen.notes] == ["20", "1"]
+    with pytest.raises(InputError, match="no pairs to study"):
+        choose("data", [Row("e", " ", ("x",), "y")], 10, 1)
+
+
+def test_numbers_in_files_are_the_measured_ones(model, tmp_path):
+    chosen = example(8)
+    study = run_lisa([model], chosen, PLAN, Steps(None))
+    save_study(lisa_page(study), tmp_path / "out")
+    with (tmp_path / "out" / "separation.csv").open() as stream:
+        lines = list(csv.DictReader(stream))
+    (one,) = study.models
+    assert len(lines) == 3 * 13  # no padding, padding that weighs 1, candidates
+    for line in lines:
+        setting = PLAIN if line["padding"] == "no padding" else settings_of(WIDTH)[2]
+        good, bad = (one.f1(Key(line["pair"], pairing, line["algorithm"], setting)) for pairing in (POSITIVE, NEGATIVE))
+        apart = separation(good, bad)
+        expected = [good.mean(), bad.mean(), apart.difference, apart.cohens_d, apart.auc, apart.overlap]
+        columns = ("positives", "negatives", "difference", "cohens_d", "auc", "overlap")
+        assert [float(line[name]) for name in columns] == pytest.approx(expected, rel=1e-4, abs=1e-5)
+        assert float(line["auc_low"]) <= float(line["auc"]) <= float(line["auc_high"])
+    for name in FIGURES:
+        assert (tmp_path / "out" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+        assert (tmp_path / "out" / f"{name}.svg").read_text("utf-8").startswith("<?xml")
+    page = (tmp_path / "out" / "index.html").read_text("utf-8")
+    assert page.count("<svg") == len(FIGURES)
+    assert "<script" not in page
+    assert "src=" not in page
+    assert all(row.references[0] not in page for row in chosen.rows)  # numbers, no texts
+
+
+def command(*arguments, folder):
+    with pytest.raises(SystemExit) as ended:
+        main(["study", "lisa", "--threads", "1", "--out", str(folder), *arguments])
+    return ended.value.code
+
+
+def contents(folder):
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("EVALIGN_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "studies" / "lisa"
+
+
+def test_a_second_run_reads_no_text_and_writes_the_same_bytes(model, tmp_path, cache, monkeypatch, capsys):
+    assert command("--models", model, "--pairs", "4", folder=tmp_path / "one") == 3  # 384 is too wide for it
+    assert "padding to 384" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setattr(model_scores, "open_encoder", lambda choice: pytest.fail("a model was opened"))
+        command("--models", model, "--pairs", "4", folder=tmp_path / "two")
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    for file in cache.iterdir():
+        file.write_bytes(file.read_bytes()[:100])
+    command("--models", model, "--pairs", "4", folder=tmp_path / "three")
+    assert contents(tmp_path / "one") == contents(tmp_path / "three")
+    kept = sorted(cache.iterdir())
+    command("--models", model, "--pairs", "4", "--no-cache", folder=tmp_path / "four")
+    assert contents(tmp_path / "one") == contents(tmp_path / "four")
+    assert sorted(cache.iterdir()) == kept
+
+
+def test_a_model_that_is_not_found_is_named_and_the_rest_is_made(tmp_path, cache, capsys):
+    assert command("--models", "fake", "--models", "no/such-model", "--pairs", "6", folder=tmp_path / "out") == 3
+    told = capsys.readouterr()
+    assert "missing: model no/such-model" in told.err
+    assert "fake" in told.out
+    page = (tmp_path / "out" / "index.html").read_text("utf-8")
+    assert "model no/such-model" in page
+    assert all((tmp_path / "out" / f"{name}.png").is_file() for name in FIGURES)
+
+
+def test_without_any_model_there_is_no_study(tmp_path, cache, capsys):
+    assert command("--models", "no/such-model", folder=tmp_path / "out") == 2
+    assert "no model can be used" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(ModelError, match="no model can be used"):
+        run_lisa(["no/such-model"], example(4), PLAN, Steps(None))
+
+
+def rows_file(path, count, source=True):
+    lines = []
+    for place in range(count):
+        row = {"candidate": f"The {place} apples are red.", "reference": f"There are {place} red apples in the river."}
+        lines.append(row | ({"source": f"Es gibt {place} rote Felder im Fluss."} if source else {}))
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(path)
+
+
+def test_data_without_sources(tmp_path, cache, capsys):
+    data = rows_file(tmp_path / "plain.jsonl", 6, source=False)
+    assert command("--models", "fake", "--data", data, folder=tmp_path / "out") == 3
+    assert "no row of the data has a source" in capsys.readouterr().err
+    report = (tmp_path / "out" / "report.md").read_text("utf-8")
+    assert "plain.jsonl, 6 rows as candidate/reference pairs" in report
+    assert all((tmp_path / "out" / f"{name}.png").is_file() for name in FIGURES)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_fewer_pairs_than_a_figure_needs(tmp_path, cache, capsys, count):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "figure5.png").write_text("of an earlier run")
+    data = rows_file(tmp_path / "few.jsonl", count)
+    assert command("--models", "fake", "--data", data, folder=tmp_path / "out") == 3
+    assert f"needs at least 3 pairs, and there are {count}" in capsys.readouterr().err
+    made = {file.stem for file in (tmp_path / "out").glob("*.png")}
+    assert made == {"figure1", "figure2"}
+    assert "Fig. 5: F1 by algorithm" in (tmp_path / "out" / "index.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--data", "nope.jsonl"], "nope.jsonl: no such file"),
+        (["--layer", "99"], "layer=99"),
+        (["--layer", "x"], "layer=x"),
+    ],
+)
+def test_bad_input_is_one_sentence(tmp_path, cache, capsys, arguments, told):
+    assert command("--models", "fake", *arguments, folder=tmp_path / "out") == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_made_is_said_before_the_work(tmp_path, cache, capsys):
+    assert command("--models", "fake", folder=tmp_path / "no" / "out") == 2
+    assert "does not exist" in capsys.readouterr().err
+    (tmp_path / "file").write_text("")
+    assert command("--models", "fake", folder=tmp_path / "file") == 2
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [(0.1, 0.2, "rises from 0.100 to 0.200"), (0.2, 0.1, "falls from 0.200 to 0.100"), (0.2, 0.2001, "stays at 0.200")],
+)
+def test_sentences_follow_the_numbers(before, after, said):
+    assert moved(before, after) == said
+
+
+def test_words():
+    assert listed(["a", "b, c", "d"]) == "a, “b, c” and d"
+    assert [percent(share) for share in (0, 0.001, 0.5, 0.999, 1)] == ["0 %", "0.1 %", "50 %", "99.9 %", "100 %"]
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_the_next_run_gives_the_same_numbers(tmp_path, model):
+    data = rows_file(tmp_path / "rows.jsonl", 75)  # three steps
+
+    def start(cache, out):
+        arguments = ["study", "lisa", "--threads", "1", "--models", model, "--data", data, "--out", str(tmp_path / out)]
+        return subprocess.Popen(
+            [sys.executable, "-m", "evalign", *arguments],
+            env=os.environ | {"EVALIGN_CACHE": str(tmp_path / cache)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    killed = start("killed", "resumed")
+    steps = tmp_path / "killed" / "studies" / "lisa"
+    while killed.poll() is None and not any(steps.glob("*.npz")):
+        time.sleep(0.01)
+    killed.send_signal(signal.SIGKILL)
+    assert killed.wait() == -signal.SIGKILL
+    assert not (tmp_path / "resumed" / "index.html").exists()
+    done = {file.name: file.stat().st_mtime_ns for file in steps.glob("*.npz")}
+    assert 1 <= len(done) < 3
+    assert start("killed", "resumed").wait() == 3  # 384 is too wide for this model
+    assert start("other", "whole").wait() == 3
+    assert contents(tmp_path / "resumed") == contents(tmp_path / "whole")
+    assert all((steps / name).stat().st_mtime_ns == when for name, when in done.items())  # not made again

@@ -1,0 +1,182 @@
+"""Training a learned metric: ridge against its definition, folds that keep sources together, and what is refused."""
+
+import numpy as np
+import pytest
+from scipy.optimize import lsq_linear
+
+import evalign
+from evalign.errors import InputError, SpecError, UndefinedStatisticError
+from evalign.metrics.features import FeatureScorer, parse_features
+from evalign.metrics.learned_file import LearnedFile
+from evalign.tuning.combine import Combination, combine, expand_features, look_at
+from evalign.tuning.layers import RatedRows, document_folds
+from evalign.tuning.ridge import Shape, best_shape, fit, held_out, honest
+from evalign.types import Row
+
+WORDS = ["river", "stone", "bridge", "winter", "letter", "garden", "silver", "music", "shadow", "paper", "window"]
+
+
+def sentence(seed: int, words: int = 8) -> str:
+    return " ".join(np.random.default_rng(seed).choice(WORDS, words))
+
+
+def rated(count: int = 120, human=None, sources: int = 30) -> RatedRows:
+    """Candidates that keep more or fewer of their reference's words, rated by how many, with noise."""
+    random = np.random.default_rng(5)
+    rows, kept_words = [], []
+    for place in range(count):
+        reference = sentence(place % sources)
+        kept = int(random.integers(0, 9))
+        candidate = " ".join([*reference.split()[:kept], *sentence(1000 + place).split()[kept:]])
+        rows.append(Row(str(place), candidate, (reference,), f"source {place % sources}"))
+        kept_words.append(kept)
+    noisy = np.array(kept_words) * 10 + random.normal(size=count) * 5
+    ratings = np.clip(noisy, 0, 100) if human is None else human
+    return RatedRows(rows, ratings, [""] * count, [str(row.source) for row in rows])
+
+
+FEATURES = ["layers(bertscore(model=fake))", "chrf", "length-ratio"]
+
+
+def test_ridge_is_the_minimum_of_its_definition():
+    random = np.random.default_rng(0)
+    features = random.normal(size=(50, 4)) * [1, 10, 0.1, 5] + [3, 0, -7, 2]
+    ratings = features @ [1, -0.2, 4, 0] + random.normal(size=50)
+    line = fit(features, ratings, np.ones(4), Shape(0.3))
+    standard = (features - features.mean(0)) / features.std(0)
+    # scipy on the stacked system [Z; sqrt(n a) I] w = [y; 0] minimises the same function
+    stacked = np.vstack([standard, np.sqrt(50 * 0.3) * np.eye(4)])
+    wanted = np.concatenate([ratings - ratings.mean(), np.zeros(4)])
+    np.testing.assert_allclose(line.weights, np.linalg.lstsq(stacked, wanted)[0], atol=1e-9)
+    bounded = fit(features, ratings, np.ones(4), Shape(0.3, nonnegative=True))
+    np.testing.assert_allclose(bounded.weights, lsq_linear(stacked, wanted, (0, np.inf), tol=1e-12).x, atol=1e-6)
+    assert line.weights[1] < -1 < bounded.weights[1] == 0
+    upside_down = fit(features, ratings, np.array([1, -1, 1, 1]), Shape(0.3, nonnegative=True))
+    assert upside_down.weights[1] < -1
+
+
+def test_constant_features_weigh_nothing():
+    features = np.column_stack([np.arange(20.0), np.full(20, 0.3)])
+    for nonnegative in (False, True):
+        line = fit(features, np.arange(20.0), np.ones(2), Shape(1e-9, nonnegative))
+        assert line.weights[1] == 0
+        np.testing.assert_allclose(line(features), np.arange(20.0), atol=1e-5)
+
+
+def test_held_out_rows_are_predicted_by_lines_that_did_not_see_them():
+    """With as many random features as rows, only a line that saw a row can predict it."""
+    random = np.random.default_rng(1)
+    features, ratings = random.normal(size=(60, 58)), random.normal(size=60)
+    folds = np.arange(60) % 5
+    seen = fit(features, ratings, np.ones(58), Shape(1e-9))(features)
+    assert np.corrcoef(seen, ratings)[0, 1] > 0.9
+    assert abs(np.corrcoef(held_out(features, ratings, np.ones(58), folds, Shape(1e-9)), ratings)[0, 1]) < 0.4
+    assert best_shape(features, ratings, np.ones(58), folds, Shape()).strength >= 1
+    assert np.var(honest(features, ratings, np.ones(58), folds, Shape())) < 0.3
+
+
+def test_one_source_is_in_one_fold():
+    documents = [f"source {place % 30}" for place in range(120)]
+    folds = document_folds(documents, 5, 12345)
+    assert len(set(folds.tolist())) == 5
+    for document in set(documents):
+        assert len({fold for fold, one in zip(folds.tolist(), documents, strict=True) if one == document}) == 1
+
+
+def test_it_learns_what_was_planted_and_says_how_far_off_it_is(tmp_path):
+    made = combine(rated(), expand_features(FEATURES), Combination(scale=(0, 100)))
+    assert made.held_out.pearson > 0.85
+    assert made.held_out.rmse < made.single.rmse * 1.05
+    assert made.file.trained["rmse"] == pytest.approx(made.held_out.rmse, abs=1e-5)
+    assert (made.file.low, made.file.high) == (0, 100)
+    assert made.left_out == {}
+    made.file.save(tmp_path / "a.json")
+    metric = evalign.Learned(file=str(tmp_path / "a.json"))
+    assert metric.bounds == (0, 100)
+    data = rated()
+    again = metric.score([row.candidate for row in data.rows], [row.references for row in data.rows])["score"]
+    values, _ = look_at(FeatureScorer(expand_features(FEATURES)), data.rows)
+    np.testing.assert_allclose(again, made.file.predict(values), atol=1e-5)
+    assert np.corrcoef(again, data.human)[0, 1] > 0.85
+
+
+def test_training_twice_gives_the_same_file(tmp_path):
+    digests = {combine(rated(), expand_features(FEATURES)).file.digest for _ in range(2)}
+    assert len(digests) == 1
+
+
+def test_nonnegative_weights():
+    made = combine(rated(), expand_features([*FEATURES, "ter"]), Combination(nonnegative=True))
+    for term in made.file.terms:
+        assert term.weight * (-1 if term.feature.startswith("ter") else 1) >= 0
+    assert sum(abs(term.weight) for term in made.file.terms) > 0
+
+
+def test_layers_shorthand():
+    features = expand_features(["layers(bertscore(model=fake, specials=drop)).f1", "layers(sbert(model=fake))", "chrf"])
+    assert [str(one) for one in features] == [
+        *(f"bertscore(model=fake, layer={n}, specials=drop).f1" for n in range(5)),
+        *(f"sbert(model=fake, layer={n}).score" for n in range(5)),
+        "chrf.score",
+    ]
+    assert len(expand_features(["layers(bertscore(model=fake))"])) == 15
+    assert len(expand_features(["bertscore(model=fake).*", "bertscore(model=fake).f1"])) == 3
+
+
+@pytest.mark.parametrize(
+    ("specs", "said"),
+    [
+        (["berscore"], "bertscore"),
+        (["chrf.f1"], "no field 'f1'"),
+        (["layers(chrf)"], "no layers"),
+        (["bertscore(model=fake, rescale=true)"], "leave out rescale"),
+        (["learned"], "cannot be part"),
+        ([""], "expected SPEC"),
+        ([], "nothing to combine"),
+    ],
+)
+def test_features_that_are_none(specs, said):
+    with pytest.raises(SpecError, match=said):
+        expand_features(specs)
+
+
+def test_layers_are_written_out():
+    made = combine(rated(40, sources=10), parse_features("bertscore(model=fake)"))
+    assert [term.feature for term in made.file.terms] == ["bertscore(model=fake, layer=2).f1"]
+
+
+@pytest.mark.parametrize(
+    ("data", "plan", "error", "said"),
+    [
+        (rated(human=np.full(120, 3.0)), Combination(), UndefinedStatisticError, "every row is rated 3"),
+        (rated(12, sources=4), Combination(), InputError, "5 folds need rows of at least as many sources, found 4"),
+        (rated(), Combination(folds=1), SpecError, "folds=1"),
+        (rated(), Combination(scale=(0, 5)), InputError, "scale 0 to 5: ratings run from"),
+    ],
+)
+def test_ratings_that_teach_nothing(data, plan, error, said):
+    with pytest.raises(error, match=said):
+        combine(data, parse_features("chrf"), plan)
+
+
+def test_rows_that_fail_are_left_out_and_counted(tiny):
+    data = rated()
+    rows = list(data.rows)
+    rows[3] = Row("3", "no reference here", (), "source 3")
+    rows[7] = Row("7", "far too long " * 50, rows[7].references, "source 7")
+    spec = f'bertscore(model="{tiny("bert")}", layer=1, overlong=error)'
+    made = combine(RatedRows(rows, data.human, data.groups, data.documents), parse_features(spec))
+    assert made.file.trained["rows"] == 118
+    assert made.left_out.pop("nothing to compare with") == 1
+    ((why, count),) = made.left_out.items()
+    assert count == 1
+    assert "tokens" in why
+    nothing = RatedRows([Row(row.id, row.candidate) for row in rows], data.human, data.groups, data.documents)
+    with pytest.raises(InputError, match="no row could be scored: nothing to compare with"):
+        combine(nothing, parse_features("chrf"))
+
+
+def test_a_file_survives_the_round_trip(tmp_path):
+    made = combine(rated(), expand_features(FEATURES)).file
+    made.save(tmp_path / "a.json")
+    assert LearnedFile.load(tmp_path / "a.json") == made
