@@ -1,5 +1,6 @@
 """Exported files and notebook output: they open from disk without a request, stay inert, and keep their state."""
 
+import dataclasses
 import json
 import re
 
@@ -117,3 +118,20 @@ def test_a_trusted_notebook_gets_the_view_in_a_sandbox_of_the_right_height(value
     inside = page.frames[1].evaluate("document.documentElement.scrollHeight")
     page.wait_for_function(f"Math.abs(document.querySelector('iframe').offsetHeight - {min(inside, 4000)}) < 60")
     assert page.problems == []
+
+
+def test_a_notebook_shows_the_worst_rows_of_a_metric_where_less_is_better():
+    words = [f"w{place}" for place in range(12)]
+    candidates = [" ".join(words[: 12 - place]) for place in range(12)]
+    shown = evalign.metric("ter").score(candidates, [" ".join(words)] * 12)._repr_html_().partition("<iframe")[0]
+    assert "The 10 worst of 12 rows" in shown
+    assert "<td>12</td>" in shown
+    assert "<td>1</td>" not in shown
+
+
+def test_a_rating_that_json_cannot_hold_is_left_out():
+    report = evalign.metric("rouge1").score(["a"], ["a"])
+    rows = [dataclasses.replace(row, human=float("nan")) for row in report.rows]
+    text = dataclasses.replace(report, rows=rows).to_html()
+    [row] = json.loads(re.search(r'id="evalign-document">(.*?)</script>', text, re.DOTALL)[1])["rows"]
+    assert "human" not in row

@@ -46,16 +46,15 @@ def align(
     if matching not in (None, "all"):
         metric = with_matching(metric, matching)
     own = aligned(metric, candidate, reference)
-    if page is not None:
-        every = align_every(metric, candidate, reference)
+    every = align_every(metric, candidate, reference) if page is not None or matching == "all" else None
+    if page is not None and every is not None:
         write_html(alignment_document(every.alignments, every.skipped, str(metric), packed=True), page)
         click.echo(f"{page}: written", err=True)
-    elif as_json and matching != "all":
-        click.echo(json.dumps(own.to_dict()))
-    elif as_json:
-        every = align_every(metric, candidate, reference)
-        click.echo(json.dumps(alignment_document(every.alignments, every.skipped, str(metric))))
-    elif matching == "all":
-        stdout_console().print(side_by_side(align_every(metric, candidate, reference).alignments))
-    else:
+    if as_json:
+        shown = every if matching == "all" else None
+        document = alignment_document(shown.alignments, shown.skipped, str(metric)) if shown else own.to_dict()
+        click.echo(json.dumps(document))
+    elif matching == "all" and every is not None:
+        stdout_console().print(side_by_side(every.alignments))
+    elif page is None:
         stdout_console().print(alignment_picture(own))

@@ -119,7 +119,7 @@ def row_entry(row: Row, segments: Sequence[Segment], texts: bool = True) -> dict
     if texts:
         entry |= {"candidate": utf8(row.candidate), "references": [utf8(text) for text in row.references]}
         entry |= {"source": utf8(row.source)} if row.source is not None else {}
-        entry |= {"human": row.human} if isinstance(row.human, int | float | str) else {}
+        entry |= {"human": row.human} if _rating(row.human) else {}
     entry |= {
         "scores": [dict(one.scores) if one.error is None else None for one in segments],
         "flags": [list(one.flags) for one in segments],
@@ -131,8 +131,7 @@ def row_entry(row: Row, segments: Sequence[Segment], texts: bool = True) -> dict
 
 def report_document(report: Report) -> dict[str, Any]:
     """A report in memory; its texts are there if the metric's own `score` made it."""
-    name = report.metric.partition("(")[0]
-    kind: Any = metric_class(name) if name in METRICS else Metric  # somebody's own metric: higher is better
+    kind = metric_kind(report.metric)
     about = metric_entry(report.metric, report.signature, report.fields, kind.higher_is_better, _bounds(kind))
     rows = report.rows or [Row(segment.id, "") for segment in report.segments]
     result = {"system": "", "metric": report.metric, "signature": report.signature, "n": len(report)}
@@ -144,11 +143,22 @@ def report_document(report: Report) -> dict[str, Any]:
     return corpus_document([about], [result], entries)
 
 
+def metric_kind(spec: str) -> type[Metric]:
+    """The class behind a spec; of somebody's own metric nothing is known but that higher is better."""
+    name = spec.partition("(")[0]
+    return metric_class(name) if name in METRICS else Metric
+
+
 def schema(name: str) -> dict[str, Any]:
     """The JSON Schema of `alignment` or `corpus` documents."""
     file = resources.files("evalign.render").joinpath("schema", f"{name}.v{VERSION}.json")
     read: dict[str, Any] = json.loads(file.read_text("utf-8"))
     return read
+
+
+def _rating(human: Any) -> bool:
+    """Whether a rating is one number or word that JSON can hold."""
+    return isinstance(human, str) or (isinstance(human, int | float) and bool(np.isfinite(human)))
 
 
 def _bounds(kind: type[Metric]) -> tuple[float, float]:

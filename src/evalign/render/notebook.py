@@ -7,6 +7,7 @@ own colour fixed beside them, so that it can be read on a light and on a dark pa
 from __future__ import annotations
 
 from evalign.render.alignment_html import MOST_TOKENS, quality_of
+from evalign.render.documents import metric_kind
 from evalign.render.html import text
 from evalign.types import Alignment, Floats, Ints, Report, Tokens
 
@@ -28,19 +29,20 @@ def static_alignment(alignment: Alignment) -> str:
 
 
 def static_report(report: Report) -> str:
-    """The scores of all rows together, and the rows that score least."""
+    """The scores of all rows together, and the worst rows."""
     if not report.segments:
         return f"<p>no rows</p><p><code>{text(report.signature)}</code></p>"
     head = "".join(f"<th>{text(name)}</th>" for name in report.fields)
     total = "".join(f"<td><b>{report.corpus(name):.4f}</b></td>" for name in report.fields)
-    order = sorted(range(len(report)), key=lambda place: report.segments[place].scores[report.fields[-1]])
+    best_last = 1 if metric_kind(report.metric).higher_is_better else -1
+    order = sorted(range(len(report)), key=lambda place: best_last * report.segments[place].scores[report.fields[-1]])
     lines = "".join(
         f"<tr><td>{text(report.segments[place].id)}</td>"
         + "".join(f"<td>{report.segments[place].scores[name]:.4f}</td>" for name in report.fields)
         + f"<td>{text(report.rows[place].candidate[:100]) if report.rows else ''}</td></tr>"
         for place in order[:MOST_ROWS]
     )
-    more = f"<p>The {MOST_ROWS} lowest of {len(report)} rows.</p>" if len(report) > MOST_ROWS else ""
+    more = f"<p>The {MOST_ROWS} worst of {len(report)} rows.</p>" if len(report) > MOST_ROWS else ""
     flags = "".join(f"<p>{text(flag)}: {count} rows</p>" for flag, count in report.flags.items())
     return (
         f"<table><thead><tr><th>{text(report.metric)}</th>{head}<th></th></tr></thead>"

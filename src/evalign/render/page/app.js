@@ -17,7 +17,7 @@ async function startApp() {
   startTheme();
   const api = makeApi();
   const state = { tab: "pair", ...readFragment() };
-  const tabs = startTabs((tab) => writeFragment(Object.assign(state, { tab })));
+  const tabs = startTabs((tab) => writeFragment(Object.assign(state, { tab }), true));
   tabs.show(state.tab);
   let references = null;
   let corpus = null;
@@ -32,23 +32,24 @@ async function startApp() {
       onState: (pair, view) => writeFragment(Object.assign(state, { pair, view })),
     });
     uploadPanel(document.getElementById("upload"), {
-      api, models, limits: about.limits,
+      api, models, limits: about.limits, version: about.evalign,
       metrics: () => metrics,
       exportHtml: htmlFile,
       onCorpus: showCorpus,
+      onAlignment: (doc) => {
+        tabs.go("pair");
+        form.open(doc.candidate.text, doc.reference.text);
+      },
     });
-    restore();
+    form.restore(state.pair, state.view);
     addEventListener("hashchange", () => {
-      Object.assign(state, readFragment());
+      const found = readFragment();
+      if (!found) return;
+      Object.assign(state, found);
       tabs.show(state.tab);
-      restore();
+      form.restore(state.pair, state.view);
+      if (state.corpus) corpus?.apply(state.corpus);
     });
-
-    function restore() {
-      if (!state.pair) return;
-      form.apply(state.pair, state.view);
-      if (state.pair.candidate && state.pair.reference) form.run();
-    }
 
     function showCorpus(doc) {
       references = doc.rows.flatMap((row) => row.references ?? []);
@@ -57,7 +58,7 @@ async function startApp() {
         state: state.corpus ?? {},
         onState: (seen) => writeFragment(Object.assign(state, { corpus: seen })),
         openPair: (row, reference = 0) => {
-          tabs.show("pair");
+          tabs.go("pair");
           document.getElementById("tab-pair").focus();
           return form.open(row.candidate, row.references[reference] ?? "");
         },
@@ -74,8 +75,8 @@ async function startApp() {
   }
 }
 
-/** Tabs by mouse and by arrow keys. */
-function startTabs(onTab) {
+/** Tabs by mouse and by arrow keys; `go` is a step that Back undoes, `show` only shows. */
+function startTabs(onStep) {
   const buttons = APP_TABS.map((name) => document.getElementById(`tab-${name}`));
   function show(name) {
     const chosen = APP_TABS.includes(name) ? name : APP_TABS[0];
@@ -84,19 +85,26 @@ function startTabs(onTab) {
       buttons[place].tabIndex = one === chosen ? 0 : -1;
       document.getElementById(one).hidden = one !== chosen;
     });
-    onTab(chosen);
+  }
+  function go(name) {
+    show(name);
+    onStep(name);
   }
   buttons.forEach((button, place) => {
-    button.addEventListener("click", () => show(APP_TABS[place]));
+    button.addEventListener("click", () => go(APP_TABS[place]));
     button.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
       const next = (place + step + buttons.length) % buttons.length;
-      show(APP_TABS[next]);
+      go(APP_TABS[next]);
       buttons[next].focus();
     });
   });
-  return { show };
+  document.querySelector(".skip-link").addEventListener("click", (event) => {
+    event.preventDefault(); // its address would take the place of ours
+    document.getElementById("main").focus();
+  });
+  return { show, go };
 }
 
 /** Light, dark, or as the system has it; the choice is kept for this browser. */

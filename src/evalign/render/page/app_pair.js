@@ -15,6 +15,8 @@ export function pairForm(hooks) {
   const tables = new Map();
   let view = null;
   let viewState = {};
+  let wanted = null; // a view that came with an address, for the next answer
+  let aligned = null; // the form as it was sent
   let doc = null;
   let running = null;
 
@@ -131,11 +133,13 @@ export function pairForm(hooks) {
     running = current;
     announce("Aligning …");
     find("pair-result").setAttribute("aria-busy", "true");
+    const sent = formState();
     try {
-      const { candidate, reference } = formState();
+      const { candidate, reference } = sent;
       const body = { candidate, reference, metric: spec(), idf: await table(current.signal), matchings: "all" };
       const answer = await hooks.api.align(body, current.signal);
       if (running !== current) return;
+      aligned = sent;
       show(answer);
       const scores = Object.entries(answer.scores).map(([name, value]) => `${name} ${value.toFixed(4)}`);
       announce(`Aligned: ${scores.join(", ")}`);
@@ -154,13 +158,15 @@ export function pairForm(hooks) {
   function show(answer) {
     doc = answer;
     if (view) view.update(doc);
-    else view = pairView(find("pair-result"), doc, { state: viewState, onState: (state) => remember(state), saving });
+    if (view && wanted) view.apply(wanted);
+    wanted = null;
+    if (!view) view = pairView(find("pair-result"), doc, { state: viewState, onState: (state) => remember(state), saving });
     remember(view.state());
   }
 
   function remember(state) {
     viewState = state;
-    hooks.onState(formState(), viewState);
+    hooks.onState(aligned, viewState);
   }
 
   function showError(message) {
@@ -182,7 +188,7 @@ export function pairForm(hooks) {
   }
 
   async function copyLink() {
-    if (!hooks.onState(formState(), viewState)) {
+    if (!hooks.onState(aligned, viewState)) {
       showError("These texts are too long for a link; save the HTML file instead.");
       return;
     }
@@ -196,17 +202,24 @@ export function pairForm(hooks) {
 
   sayIdf();
   return {
-    apply(state, seen) {
-      viewState = seen ?? {};
+    /** Texts, options and view of an address; what is shown already is not asked for again. */
+    restore(state, seen) {
+      if (!state || typeof state !== "object") return undefined;
+      const same = aligned && JSON.stringify(aligned) === JSON.stringify({ ...aligned, ...state });
+      if (same && view) return view.apply(seen ?? {});
+      ownTexts();
       apply(state);
-      view?.apply(viewState);
+      viewState = wanted = seen ?? {};
+      return state.candidate && state.reference ? run() : undefined;
     },
     open(candidate, reference) {
       ownTexts();
       apply({ candidate, reference });
       return run();
     },
-    run,
-    corpusChanged: sayIdf,
+    corpusChanged() {
+      tables.clear();
+      sayIdf();
+    },
   };
 }

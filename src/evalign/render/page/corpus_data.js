@@ -85,13 +85,13 @@ async function testedWith(compare, body, signal) {
   return null;
 }
 
-/** Every system's values of one metric in the common order of rows. */
+/** Every system's values of one metric in the common order of rows; a system may have any name, also `__proto__`. */
 function scoresOf(table, place, together) {
   const metric = table.metrics[place];
   const column = table.values(place, metric.main);
-  const entry = { metric: metric.metric, signature: metric.signature, values: {} };
+  const entry = { metric: metric.metric, signature: metric.signature, values: Object.create(null) };
   const pooled = table.rows.some((row) => row.statistics?.[place]);
-  if (pooled) entry.statistics = {};
+  if (pooled) entry.statistics = Object.create(null);
   for (const [system, rows] of together) {
     entry.values[system] = rows.map((row) => (Number.isNaN(column[row]) ? null : column[row]));
     if (pooled) entry.statistics[system] = rows.map((row) => table.rows[row].statistics?.[place] ?? null);

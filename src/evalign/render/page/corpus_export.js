@@ -2,6 +2,7 @@
 // In: the corpus document. Out: text that Python reads back as it was.
 
 import { el, download, announce } from "./dom.js";
+import { csvLines } from "./csv.js";
 
 /** The buttons; `exportHtml(doc)` gives the self-contained page where the server has one. */
 export function exportButtons(doc, exportHtml) {
@@ -36,7 +37,7 @@ function corpusCsv(doc) {
     [...new Set(row.flags.flat())].join(" "), row.errors.filter(Boolean).join(" "),
     row.human !== null && typeof row.human === "object" ? JSON.stringify(row.human) : row.human, row.candidate,
     ...Array.from({ length: references }, (_none, place) => row.references?.[place]), row.source, signatures]);
-  return [header, ...lines].map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join("");
+  return csvLines([header, ...lines]);
 }
 
 /** One JSON object per row; scores by metric, and the signatures that say how they were made. */
@@ -48,11 +49,4 @@ function corpusJsonl(doc) {
     return `${JSON.stringify({ ...rest, scores: by(scores), flags: by(flags), errors: by(errors),
       signatures: Object.fromEntries(doc.metrics.map((metric) => [metric.metric, metric.signature])) })}\n`;
   }).join("");
-}
-
-function csvCell(value) {
-  if (value === null || value === undefined) return "";
-  if (typeof value === "number") return String(value);
-  const text = String(value);
-  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }

@@ -1,6 +1,6 @@
 // CSV and TSV by RFC 4180, and JSON lines, as text comes in: quotes, doubled quotes, line breaks inside fields, CRLF,
 // LF or CR. A reader takes pieces of a file and gives records {line, cells} or {line, value}; what cannot be read is
-// {line, error}, and reading goes on at the next line.
+// {line, error}, and reading goes on at the next line. Rows of cells are written by the same rules.
 
 const CSV_FIELD = 0; // at the start of a field
 const CSV_PLAIN = 1;
@@ -161,6 +161,16 @@ export function guessDelimiter(head) {
   const line = head.replace(/"[^"]*"?/g, "").split(/[\r\n]/, 1)[0];
   const counts = [",", "\t", ";"].map((sign) => [line.split(sign).length, sign]);
   return counts.sort((one, other) => other[0] - one[0])[0][1];
+}
+
+/** Rows of cells as CSV; null and undefined are empty cells. */
+export function csvLines(rows) {
+  return rows.map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join("");
+}
+
+function csvCell(value) {
+  const text = String(value ?? "");
+  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 function jsonRecord(text) {

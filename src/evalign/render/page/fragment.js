@@ -1,31 +1,31 @@
 // The state of the page in the URL fragment: #v1=<base64url of JSON>. A link shows what its sender saw;
-// a fragment never leaves the browser. What cannot be read is nothing, never an error.
+// a fragment never leaves the browser. What cannot be read is nothing, never an error; other fragments are not ours.
 
 const FRAGMENT_KEY = "v1=";
 const FRAGMENT_LIMIT = 60000; // longer addresses are cut by mail programs and some servers' logs
 
-/** What the address says, {} if nothing. */
+/** What the address says; null if it says nothing of ours. */
 export function readFragment() {
   const text = location.hash.replace(/^#/, "");
-  if (!text.startsWith(FRAGMENT_KEY)) return {};
+  if (!text.startsWith(FRAGMENT_KEY)) return null;
   try {
     const padded = text.slice(FRAGMENT_KEY.length).replace(/-/g, "+").replace(/_/g, "/");
     const bytes = Uint8Array.from(atob(padded), (char) => char.charCodeAt(0));
     const state = JSON.parse(new TextDecoder().decode(bytes));
-    return state && typeof state === "object" && !Array.isArray(state) ? state : {};
+    return state && typeof state === "object" && !Array.isArray(state) ? state : null;
   } catch {
-    return {};
+    return null;
   }
 }
 
-/** Puts a state into the address without a new entry in the history; returns false if it is too long for one. */
-export function writeFragment(state) {
+/** Puts a state into the address, as a step that Back undoes or not; returns false if it is too long for one. */
+export function writeFragment(state, step = false) {
   const bytes = new TextEncoder().encode(JSON.stringify(state));
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   const text = btoa(binary).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
   const fits = text.length <= FRAGMENT_LIMIT;
   try {
-    history.replaceState(null, "", fits ? `#${FRAGMENT_KEY}${text}` : "#");
+    history[step ? "pushState" : "replaceState"](null, "", fits ? `#${FRAGMENT_KEY}${text}` : "#");
   } catch {
     return false; // a sandboxed frame has no address of its own
   }

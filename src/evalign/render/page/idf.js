@@ -2,14 +2,25 @@
 
 const IDF_CHUNK_CHARACTERS = 100000; // at most 6 bytes each in JSON: well below the server's limit of a body
 const IDF_CHUNK_TEXTS = 5000;
+const IDF_TOO_MUCH = ["too-many-tokens", "too-many-texts"];
 
-/** In how many of the texts each token occurs, as the server's `idf` fields take it. */
-export async function idfTable(api, model, texts, signal) {
+/** In how many of the texts each token occurs, as the server's `idf` fields take it. A text that the server refuses is
+    an error, or, with `onRefused(place, error)`, left out. */
+export async function idfTable(api, model, texts, signal, onRefused = null) {
   let table = null;
-  for (const chunk of idfChunks(texts)) {
-    const part = await api.idf({ model, texts: chunk }, signal);
-    table = table === null ? part : mergedIdf(table, part);
-  }
+  const count = async (start, stop) => {
+    try {
+      const part = await api.idf({ model, texts: texts.slice(start, stop) }, signal);
+      table = table === null ? part : mergedIdf(table, part);
+    } catch (error) {
+      if (!onRefused || !(error.status === 413 || IDF_TOO_MUCH.includes(error.code))) throw error;
+      const middle = (start + stop) >> 1;
+      if (middle === start) return onRefused(start, error);
+      await count(start, middle);
+      await count(middle, stop);
+    }
+  };
+  for (const [start, stop] of idfChunks(texts)) await count(start, stop);
   return table;
 }
 
@@ -21,17 +32,18 @@ function mergedIdf(one, other) {
   return { ...one, documents: one.documents + other.documents, df };
 }
 
+/** Where chunks of the texts start and stop. */
 function* idfChunks(texts) {
-  let chunk = [];
+  let start = 0;
   let size = 0;
-  for (const text of texts) {
-    if (chunk.length === IDF_CHUNK_TEXTS || (chunk.length && size + text.length > IDF_CHUNK_CHARACTERS)) {
-      yield chunk;
-      chunk = [];
+  for (const [place, text] of texts.entries()) {
+    const full = place - start === IDF_CHUNK_TEXTS || size + text.length > IDF_CHUNK_CHARACTERS;
+    if (place > start && full) {
+      yield [start, place];
+      start = place;
       size = 0;
     }
-    chunk.push(text);
     size += text.length;
   }
-  if (chunk.length) yield chunk;
+  if (start < texts.length) yield [start, texts.length];
 }

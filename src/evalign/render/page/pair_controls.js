@@ -6,9 +6,9 @@ import { NEAREST, fourDigits } from "./pair_model.js";
 
 const CONTROL_FLAGS = {
   empty: () => "there is nothing to match",
-  truncated: (count) => `${count} tokens were not read, the model takes no more`,
+  truncated: (count) => `${count} ${count === 1 ? "token was" : "tokens were"} not read, the model takes no more`,
   windowed: (count) => `long texts were read in ${count} windows`,
-  "unknown-token": (count) => `${count} tokens are not in the model's vocabulary`,
+  "unknown-token": (count) => `${count} ${count === 1 ? "token is" : "tokens are"} not in the model's vocabulary`,
 };
 
 /** What happened to the texts on the way: flags with what they mean. */

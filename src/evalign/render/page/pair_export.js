@@ -1,6 +1,7 @@
 // Files of the pair view: SVG and PNG of a scene (see pair_scene.js), CSV of all matches; each carries the recipe line.
 
 import { el, download } from "./dom.js";
+import { csvLines } from "./csv.js";
 import { matchRows } from "./pair_table.js";
 
 const EXPORT_PIXELS = { scale: 2, area: 100e6, side: 16000 }; // what browsers can still make a picture of
@@ -50,12 +51,6 @@ function scenePng({ width, height, shapes }) {
   context.scale(scale, scale);
   for (const shape of shapes) EXPORT_CANVAS[shape.type](context, shape);
   return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
-}
-
-/** Rows as CSV (RFC 4180). */
-function csvLines(rows) {
-  const cell = (value) => (/[",\r\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
-  return `${rows.map((row) => row.map(cell).join(",")).join("\r\n")}\r\n`;
 }
 
 const EXPORT_SVG = {

@@ -1,5 +1,6 @@
 // Opening a file: choose or drop it, say which column is what, choose metrics, score with progress and cancel. The file
-// is read in the browser; only rows go to the page's own server. In: {api, limits, models, metrics(), onCorpus(doc)}.
+// is read in the browser; only rows go to the page's own server. In: {api, limits, version, models, metrics(),
+// onCorpus(doc), onAlignment(doc) where a saved pair can be shown}.
 
 import { el, announce } from "./dom.js";
 import { countOf, countText } from "./corpus_numbers.js";
@@ -15,14 +16,15 @@ const UPLOAD_SEPARATED = { ",": ", separated by commas", ";": ", separated by se
   "\t": ", separated by tabs" };
 const UPLOAD_EXAMPLE = '{"system": "A", "candidate": "It opened on Saturday.", "references": ["It did open."]}';
 
-/** Draws the panel; returns {destroy()}. */
+/** Draws the panel. */
 export function uploadPanel(root, options) {
   const steps = el("div", {});
   const told = el("p", { class: "error", role: "alert", hidden: true });
   const reading = progressBar("Reading the file");
-  let running = null;
+  let running = null; // what is read or scored now; whoever finds another one here was overtaken
 
   const input = el("input", { type: "file", id: "u-file", accept: ".jsonl,.ndjson,.json,.csv,.tsv,.tab,.txt",
+    onclick: () => { input.value = ""; }, // or the same file, edited, would be no change
     onchange: () => input.files[0] && open(input.files[0]) });
   const drop = el("div", { class: "u-drop",
     ondragover: (event) => {
@@ -48,28 +50,46 @@ export function uploadPanel(root, options) {
   root.replaceChildren(el("section", { class: "panel upload", "aria-label": "Open a file" }, drop, reading.node, told,
     steps));
 
-  async function open(file) {
+  /** Stops what runs; the control of what runs from now on. */
+  function begun() {
     running?.abort();
     running = new AbortController();
-    const { signal } = running;
+    return running;
+  }
+
+  async function open(file) {
+    const control = begun();
+    const read = (share) => {
+      if (running === control) reading.show(share, 1, `Reading ${file.name}`, () => control.abort());
+    };
     told.hidden = true;
     steps.replaceChildren();
-    reading.show(0, 1, `Reading ${file.name}`);
+    read(0);
     try {
-      const table = await readRecords(file, (share) => reading.show(share, 1, `Reading ${file.name}`), signal);
+      const table = await readRecords(file, read, control.signal);
+      control.signal.throwIfAborted();
       reading.hide();
-      if (table.document) {
-        options.onCorpus(table.document);
-        announce(`${file.name} is shown below.`);
-      } else if (table.records.length) mapColumns(file, table);
+      if (table.document) openDocument(file, table.document);
+      else if (table.records.length) mapColumns(file, table);
       else {
         const [first] = table.problems;
         fail(`${file.name} has no rows. ${first ? `${first.place}: ${first.message}` : ""}`);
       }
     } catch (error) {
+      if (running !== control) return;
       reading.hide();
-      if (error.name !== "AbortError") fail(error.message);
+      if (error.name !== "AbortError") return fail(error.message);
+      announce(`${file.name} was not read.`);
+      input.focus();
     }
+  }
+
+  function openDocument(file, doc) {
+    if (doc.format === "evalign.corpus") {
+      options.onCorpus(doc);
+      announce(`${file.name} is shown below.`);
+    } else if (options.onAlignment) options.onAlignment(doc);
+    else fail(`${file.name} holds the matches of one pair; here, files of many pairs are opened.`);
   }
 
   function fail(message) {
@@ -87,15 +107,16 @@ export function uploadPanel(root, options) {
     const progress = progressBar("Scoring");
     const error = el("p", { class: "error", role: "alert", hidden: true });
     const heading = el("h2", { tabindex: -1, text: file.name });
-    let made = { rows: [], problems: [] };
+    const fields = el("fieldset", { "aria-label": "Columns and metrics" }, mapping.node, problems, preview, metrics.node,
+      el("div", { class: "row u-start" }, start));
+    let made = rowsFrom({ records: [] }, {});
     const form = el("form", { novalidate: true, onsubmit: (event) => {
       event.preventDefault();
       score();
     } },
     heading, el("p", { class: "soft", text: `${countOf(table.records.length, "row")}, ` +
       `${countOf(table.columns.length, "column")}${UPLOAD_SEPARATED[table.delimiter] ?? ""}` }),
-    mapping.node, problems, preview, metrics.node,
-    el("div", { class: "row u-start" }, start), error, progress.node);
+    fields, error, progress.node);
     const folded = el("details", { open: true }, el("summary", { text: "Columns and metrics" }), form);
     steps.replaceChildren(folded);
     checked();
@@ -104,7 +125,7 @@ export function uploadPanel(root, options) {
 
     function checked() {
       const chosen = mapping.value();
-      made = chosen.candidate ? rowsFrom(table, chosen) : { rows: [], problems: [] };
+      made = rowsFrom(chosen.candidate ? table : { records: [] }, chosen);
       const all = [...table.problems, ...made.problems];
       preview.replaceChildren(previewTable(made.rows.slice(0, 5)));
       problems.replaceChildren(...problemList(all));
@@ -122,18 +143,16 @@ export function uploadPanel(root, options) {
         error.hidden = false;
         return;
       }
-      running?.abort();
-      const control = new AbortController();
-      running = control;
-      start.disabled = true;
+      const control = begun();
+      fields.disabled = true;
       progress.begin(made.rows.length, () => control.abort());
       try {
         const doc = await scoredCorpus(made.rows, specs, {
-          api: options.api, limits: options.limits ?? (await options.api.about()).limits, metrics: options.metrics(),
-          version: options.version ?? (await options.api.about()).evalign, signal: control.signal,
-          problems: [...table.problems, ...made.problems],
+          api: options.api, limits: options.limits, metrics: options.metrics(), version: options.version,
+          signal: control.signal, lines: made.lines, problems: [...table.problems, ...made.problems],
           onProgress: (done) => progress.advance(done), onStep: (words) => progress.say(words),
         });
+        if (running !== control) return;
         options.onCorpus(doc);
         folded.open = false; // the results stand below
         folded.firstChild.focus();
@@ -141,23 +160,19 @@ export function uploadPanel(root, options) {
         announce(missing ? `Stopped: ${countOf(doc.rows.length, "row")} scored, ${countText(missing)} not.`
           : `${countOf(doc.rows.length, "row")} scored. The results are below.`);
       } catch (failure) {
+        if (running !== control) return;
         if (failure.name === "AbortError") announce("Cancelled before a row was scored.");
         else {
           error.textContent = failure.message;
           error.hidden = false;
         }
-        start.disabled = false;
+        fields.disabled = false;
         start.focus();
       }
       progress.hide();
-      start.disabled = false;
+      fields.disabled = false;
     }
   }
-
-  return { destroy: () => {
-    running?.abort();
-    root.replaceChildren();
-  } };
 }
 
 function problemList(problems) {

@@ -42,18 +42,20 @@ export function guessColumns(columns) {
   return mapping;
 }
 
-/** {rows, problems} of all records under a mapping. */
+/** {rows, lines, problems} of all records under a mapping; `lines` has the line that each row stands in. */
 export function rowsFrom(table, mapping) {
   const rows = [];
+  const lines = [];
   const problems = [];
   table.records.forEach((record, index) => {
     try {
       rows.push(rowFrom(table, record, mapping, index));
+      lines.push(record.line);
     } catch (error) {
       problems.push({ place: `line ${record.line}`, message: error.message });
     }
   });
-  return { rows, problems };
+  return { rows, lines, problems };
 }
 
 function rowFrom(table, record, mapping, index) {

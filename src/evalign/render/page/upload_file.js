@@ -1,11 +1,13 @@
 // A file from the reader's disk as records: read slice by slice, UTF-8 only; JSONL, CSV, TSV or a JSON list; or a
-// corpus document that was saved here. In: a File. Out: {kind, columns, records, problems} or {document}.
+// document that was saved here. In: a File. Out: {kind, columns, records, problems} or {document}.
 
 import { csvReader, guessDelimiter, jsonlReader } from "./csv.js";
+import { isDocument, checkedDocument } from "./upload_document.js";
 
 const UPLOAD_LIMIT = 100 * 2 ** 20; // bytes; a browser tab holds the rows of such a file with ease
 const UPLOAD_SLICE = 2 ** 22;
-const UPLOAD_NAMES = { jsonl: "jsonl", ndjson: "jsonl", json: "json", csv: "csv", tsv: "tsv", tab: "tsv" };
+const UPLOAD_NAMES = new Map([["jsonl", "jsonl"], ["ndjson", "jsonl"], ["json", "json"], ["csv", "csv"], ["tsv", "tsv"],
+  ["tab", "tsv"]]);
 
 /** Reads a file; `onProgress(share)` from 0 to 1. Throws an Error with a sentence if nothing can be read at all. */
 export async function readRecords(file, onProgress = () => {}, signal = undefined) {
@@ -14,7 +16,7 @@ export async function readRecords(file, onProgress = () => {}, signal = undefine
       `${UPLOAD_LIMIT / 2 ** 20} MB. For more, use the command line: evalign score ${file.name} -m bertscore`);
   }
   const head = await sliceText(file, 0, 4096);
-  const kind = UPLOAD_NAMES[file.name.split(".").pop().toLowerCase()] ?? (/^\s*[{[]/.test(head) ? "json" : "csv");
+  const kind = UPLOAD_NAMES.get(file.name.split(".").pop().toLowerCase()) ?? (/^\s*[{[]/.test(head) ? "json" : "csv");
   if (kind === "json" || (kind === "jsonl" && head.startsWith('{"format"'))) {
     const whole = wholeJson(await decodedFile(file, signal));
     if (whole) return whole;
@@ -75,7 +77,7 @@ function objectTable() {
   };
 }
 
-/** A list of objects, or a corpus document; nothing if the text is neither (it may still be JSON lines). */
+/** A list of objects, or a document; nothing if the text is neither (it may still be JSON lines). */
 function wholeJson(text) {
   let value = null;
   try {
@@ -83,7 +85,7 @@ function wholeJson(text) {
   } catch {
     return null;
   }
-  if (value?.format === "evalign.corpus") return { document: value };
+  if (isDocument(value)) return { document: checkedDocument(value) };
   if (!Array.isArray(value)) return null;
   const table = objectTable();
   table.take(value.map((one, place) => (one !== null && typeof one === "object" && !Array.isArray(one)

@@ -50,7 +50,7 @@ export function metricChoice(options) {
           el("code", { text: "lisascore(method=exact)" }), " or ", el("code", { text: "rougeLsum" }), "."))),
     specs: () => [...new Set([
       ...common.filter((_metric, place) => boxes[place].checked && !boxes[place].disabled).map(spec),
-      ...others.value.split("\n").map((line) => line.trim()).filter(Boolean)])],
+      ...others.value.split("\n").map((line) => line.trim().replace(/\s*\(\s*\)$/, "")).filter(Boolean)])],
     available(has) {
       common.forEach((metric, place) => {
         const lacking = metric.needs.filter((need) => has[need] === false);

@@ -3,7 +3,7 @@
 import { el, announce } from "./dom.js";
 import { countText } from "./corpus_numbers.js";
 
-/** Returns {node, show(done, total, words), begin(total, onCancel), advance(done), say(words), hide()}. */
+/** Returns {node, show(done, total, words, onCancel), begin(total, onCancel), advance(done), say(words), hide()}. */
 export function progressBar(label) {
   const bar = el("progress", { "aria-label": label, max: 1, value: 0 });
   const words = el("span", { class: "u-progress-words" });
@@ -14,20 +14,19 @@ export function progressBar(label) {
   let spoken = 0;
   let onCancel = () => {};
   cancel.addEventListener("click", () => onCancel());
-  function show(done, all, text) {
+  function show(done, all, text, stop) {
     node.hidden = false;
     bar.max = all;
     bar.value = done;
     words.textContent = text;
-    cancel.hidden = true;
+    onCancel = stop;
   }
   return {
     node,
     show,
     begin(count, stop) {
-      [total, began, spoken, onCancel] = [count, performance.now(), 0, stop];
-      show(0, total, `0 of ${countText(total)} rows`);
-      cancel.hidden = false;
+      [total, began, spoken] = [count, performance.now(), 0];
+      show(0, total, `0 of ${countText(total)} rows`, stop);
       cancel.focus();
     },
     advance(done) {

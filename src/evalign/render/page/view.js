@@ -12,9 +12,9 @@ export function startView(draw) {
     const doc = JSON.parse(document.getElementById("evalign-document").textContent);
     checkFormat(doc);
     root.replaceChildren();
-    const options = { standalone: true, state: readFragment().view, onState: (view) => writeFragment({ view }) };
+    const options = { standalone: true, state: readFragment()?.view, onState: (view) => writeFragment({ view }) };
     const view = draw(root, doc, options);
-    addEventListener("hashchange", () => view.apply(readFragment().view ?? {}));
+    addEventListener("hashchange", () => view.apply(readFragment()?.view ?? {}));
     viewReportsHeight();
   } catch (error) {
     root.replaceChildren(el("p", { class: "error", role: "alert", text: error.message }));
