@@ -15,6 +15,7 @@ import numpy as np
 from evalign.errors import InputError
 from evalign.stats.estimate import Estimate
 from evalign.stats.weighted import Weighted, weighted_mean
+from evalign.stopping import check_stopped
 from evalign.types import Floats, Ints
 
 BLOCK = 320_000  # weights held at once: larger blocks leave the processor's cache
@@ -52,6 +53,7 @@ def drawn(units: int, resampling: Resampling, rows: int | None = None) -> Iterat
     """Blocks of weights (r, units): how often each unit is in each resample. `rows` is what the caller expands to."""
     per_block = max(1, BLOCK // max(units, rows or 0, 1))
     for first in range(0, resampling.samples, per_block):
+        check_stopped()
         samples = range(first, min(first + per_block, resampling.samples))
         counts = (np.bincount(resampling.generator(k).integers(units, size=units), minlength=units) for k in samples)
         yield np.stack(list(counts)).astype(np.float32)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from evalign.errors import InputError, LengthMismatchError
 from evalign.stats.bootstrap import BLOCK, Resampling, drawn, with_interval
 from evalign.stats.estimate import Estimate
+from evalign.stopping import check_stopped
 from evalign.types import Floats
 
 Score = Callable[[Floats, float], float]
@@ -91,12 +92,14 @@ def _observed(first: Floats, second: Floats, score: Score) -> tuple[float, float
 
 
 def _scores(totals: Floats, rows: int, score: Score) -> Floats:
+    check_stopped()
     return np.array([score(row, rows) for row in totals])
 
 
 def _coins(rows: int, resampling: Resampling) -> Iterator[Floats]:
     per_block = max(1, BLOCK // rows)
     for start in range(0, resampling.samples, per_block):
+        check_stopped()
         samples = range(start, min(start + per_block, resampling.samples))
         yield np.stack([resampling.generator(k).integers(2, size=rows) for k in samples]).astype(np.float64)
 

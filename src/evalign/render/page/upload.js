@@ -107,9 +107,9 @@ export function uploadPanel(root, options) {
     const progress = progressBar("Scoring");
     const error = el("p", { class: "error", role: "alert", hidden: true });
     const heading = el("h2", { tabindex: -1, text: file.name });
-    const fields = el("fieldset", { "aria-label": "Columns and metrics" }, mapping.node, problems, preview, metrics.node,
-      el("div", { class: "row u-start" }, start));
-    let made = rowsFrom({ records: [] }, {});
+    const fields = el("fieldset", { "aria-label": "Columns and metrics" }, mapping.node, problems, preview,
+      metrics.node, el("div", { class: "row u-start" }, start));
+    let made = null; // the rows under the mapping that is chosen now
     const form = el("form", { novalidate: true, onsubmit: (event) => {
       event.preventDefault();
       score();

@@ -26,8 +26,9 @@ function corpusLack(doc) {
     || !Array.isArray(one.fields) || !one.fields.includes(one.main) || !Array.isArray(one.bounds));
   if (metric >= 0) return `metric ${metric + 1} is not described`;
   if (doc.systems.some((name) => typeof name !== "string")) return "a system has no name";
-  if (doc.results.some((one) => one === null || typeof one?.scores !== "object")) return "a result has no scores";
-  const row = doc.rows.findIndex((one) => DOCUMENT_ROW_LISTS.some((name) => !isListOf(one?.[name], doc.metrics.length)));
+  if (doc.results.some((one) => !(one?.scores instanceof Object))) return "a result has no scores";
+  const row = doc.rows.findIndex((one) => DOCUMENT_ROW_LISTS.some(
+    (name) => !Array.isArray(one?.[name]) || one[name].length !== doc.metrics.length));
   return row >= 0 ? `row ${row + 1} has not ${DOCUMENT_ROW_LISTS.join(", ")} of every metric` : "";
 }
 
@@ -39,8 +40,4 @@ function alignmentLack(doc) {
   }
   if (doc.similarity === null || typeof doc.similarity !== "object") return "it has no similarities";
   return doc.matchings?.[0]?.scores ? "" : "it has no matching";
-}
-
-function isListOf(value, length) {
-  return Array.isArray(value) && value.length === length;
 }

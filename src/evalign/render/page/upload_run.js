@@ -10,12 +10,15 @@ const RUN_ALL_FAIL = ["bad-metric", "bad-layer", "bad-table", "missing-extra", "
 const RUN_PART_FAILS = [413, 422, 500, 504];
 const RUN_FIRST = 8; // rows of the first chunk; later ones take about RUN_SECONDS
 const RUN_SECONDS = 1.5;
+const RUN_PROBE = { candidate: "a", references: ["a"], source: "a" }; // what every metric takes
 const RUN_PATIENCE = 20; // rows that fail before any is scored: then all would
 
-/** The corpus document; `run` is {api, limits, metrics, version, signal, problems, onProgress(done), onStep(words)}. */
+/** The corpus document; `run` is {api, limits, metrics, version, signal, lines, problems, onProgress(done),
+    onStep(words)}, where `lines` has the line of each row. */
 export async function scoredCorpus(rows, specs, run) {
   const groups = metricGroups(specs, run.metrics, run.limits.metrics ?? 16);
-  for (const group of groups) await fitTable(group, rows, run);
+  const problems = [...run.problems];
+  for (const group of groups) problems.push(...await fitTable(group, rows, run));
   const state = { rows, groups, run, scored: rows.map(() => []), succeeded: false, failed: 0 };
   let stopped = null;
   let done = 0;
@@ -36,7 +39,6 @@ export async function scoredCorpus(rows, specs, run) {
     }
   }
   if (done === 0) throw stopped;
-  const problems = [...run.problems];
   if (stopped) {
     const why = stopped.name === "AbortError" ? "cancelled" : stopped.message;
     problems.push({ place: `row ${done + 1} and after`,
@@ -63,7 +65,8 @@ function metricGroups(specs, metrics, most) {
   return [...groups.values()].flatMap((group) => {
     const parts = [];
     for (let start = 0; start < group.specs.length; start += most) {
-      parts.push({ ...group, specs: group.specs.slice(start, start + most), entries: null, table: null, bytes: 0 });
+      parts.push({ ...group, specs: group.specs.slice(start, start + most), names: null,
+        entries: new Map(), table: null, bytes: 0 });
     }
     return parts;
   });
@@ -77,12 +80,19 @@ function modelOf(spec, metrics) {
     ?? "minilm";
 }
 
-async function fitTable(group, rows, { api, signal, onStep }) {
-  if (!group.texts) return;
+/** Counts the group's IDF table, if it needs one; the texts that the server does not take, as problems. */
+async function fitTable(group, rows, { api, signal, lines, onStep }) {
+  if (!group.texts) return [];
   onStep?.(`Counting the words of all ${group.texts} for IDF`);
-  const texts = rows.flatMap((row) => (group.texts === "sources" ? [row.source ?? ""] : row.references));
-  group.table = await idfTable(api, group.model, texts, signal);
+  const textsOf = (row) => (group.texts === "sources" ? [row.source ?? ""] : row.references);
+  const homes = rows.flatMap((row, place) => textsOf(row).map(() => lines[place]));
+  const refused = [];
+  group.table = await idfTable(api, group.model, rows.flatMap(textsOf), signal, (place, error) => refused.push({
+    place: `line ${homes[place]}`,
+    message: `a text is left out of the IDF table: ${error.message.replace(/^texts\[\d+\]\s*/, "it ")}` }));
+  if (!group.table && refused.length) throw new Error(`${refused[0].place}: ${refused[0].message}; no other is left`);
   group.bytes = JSON.stringify(group.table).length;
+  return refused;
 }
 
 /** How many rows fit: by count, by pairs and by bytes of the request. */
@@ -119,8 +129,7 @@ async function scoredChunk(state, group, start, stop) {
   const body = { rows: state.rows.slice(start, stop).map(sentRow), metrics: group.specs, idf: group.table };
   try {
     const answer = await api.score(body, signal);
-    group.entries = answer.metrics.map((entry, place) => ({ ...entry,
-      signature: commonSignature(group.entries?.[place]?.signature, entry.signature) }));
+    takeEntries(group, answer.metrics);
     state.succeeded = true;
     return answer.rows;
   } catch (error) {
@@ -138,18 +147,32 @@ async function scoredChunk(state, group, start, stop) {
   }
 }
 
+/** Metrics as the server names them: the columns of every answer. Two specs may be one metric, or one spec several. */
+function takeEntries(group, entries) {
+  group.names ??= entries.map((entry) => entry.metric);
+  for (const entry of entries) {
+    const signature = commonSignature(group.entries.get(entry.metric)?.signature, entry.signature);
+    group.entries.set(entry.metric, { ...entry, signature });
+  }
+}
+
 /** A row that one metric cannot take may be fine for the others; null if no metric takes it. */
 async function scoredAlone(state, group, row) {
-  if (group.specs.length < 2) return null;
+  const { api, signal } = state.run;
+  const asked = { rows: [sentRow(state.rows[row])], idf: group.table };
+  if (!group.names) {
+    group.probe = (await api.score({ ...asked, rows: [RUN_PROBE], metrics: group.specs }, signal)).metrics;
+    group.names = group.probe.map((entry) => entry.metric);
+  }
+  if (group.names.length < 2) return null;
   const found = { scores: [], flags: [], errors: [], statistics: [] };
   let taken = false;
-  for (const spec of group.specs) {
+  for (const name of group.names) {
     try {
-      const body = { rows: [sentRow(state.rows[row])], metrics: [spec], idf: group.table };
-      const answer = await state.run.api.score(body, state.run.signal);
-      if (answer.metrics.length > 1) return null; // a name for several metrics: which of them failed is not said
+      const answer = await api.score({ ...asked, metrics: [name] }, signal);
+      takeEntries(group, answer.metrics);
       taken = true;
-      for (const name of ["scores", "flags", "errors"]) found[name].push(answer.rows[0][name][0]);
+      for (const part of ["scores", "flags", "errors"]) found[part].push(answer.rows[0][part][0]);
       found.statistics.push(answer.rows[0].statistics?.[0] ?? null);
     } catch (error) {
       if (!RUN_PART_FAILS.includes(error.status) || RUN_ALL_FAIL.includes(error.code)) throw error;
@@ -176,8 +199,8 @@ function commonSignature(one, other) {
 
 async function finished(state, done, problems) {
   const { groups, run } = state;
-  const known = groups.filter((group) => group.entries);
-  const metrics = known.flatMap((group) => group.entries);
+  const metrics = groups.flatMap((group) => group.names.map((name) => group.entries.get(name)
+    ?? group.probe.find((entry) => entry.metric === name))); // of a metric that took no row only the probe tells
   const rows = state.rows.slice(0, done).map((row, index) => ({ ...row, ...mergedAnswers(state.scored[index],
     groups) }));
   const systems = [...new Set(rows.map((row) => row.system))];
@@ -198,7 +221,7 @@ async function finished(state, done, problems) {
 
 function mergedAnswers(answers, groups) {
   const merged = { scores: [], flags: [], errors: [], statistics: [] };
-  answers.forEach((answer, place) => (groups[place].entries ?? []).forEach((_entry, metric) => {
+  answers.forEach((answer, place) => groups[place].names.forEach((_name, metric) => {
     merged.scores.push(answer.scores?.[metric] ?? null);
     merged.flags.push(answer.flags?.[metric] ?? []);
     merged.errors.push(answer.error ?? answer.errors[metric]);
