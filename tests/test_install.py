@@ -16,6 +16,8 @@ LEFT_OUT = (  # of the README's commands
     "./mine",  # a model of the reader's
     "report.html",  # needs the extra plots
     "serve",  # needs the extra web, and has no end
+    "study",  # needs the extra plots
+    "train",  # needs the extra train
 )
 pytestmark = pytest.mark.slow
 

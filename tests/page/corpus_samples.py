@@ -46,9 +46,10 @@ def sample_document(rows, specs, problems=(), samples=100):
     return corpus_document(entries, [one.to_dict() for one in results], made, list(problems), comparison)
 
 
-def module_page(path, entry, *names):
-    """A file with one module and all it imports; the functions named are reachable as `window.name`."""
+def module_page(path, entries, *names):
+    """A file with modules (names apart by spaces) and all they import; the functions named are on `window`."""
     shown = "\n".join(f"window.{name} = {name};" for name in names)
-    text = f"<!DOCTYPE html><meta charset=utf-8><title>t</title><script>{bundle(entry)}\n{shown}</script>"
+    script = "\n".join(bundle(entry) for entry in entries.split())
+    text = f"<!DOCTYPE html><meta charset=utf-8><title>t</title><script>{script}\n{shown}</script>"
     path.write_text(text, encoding="utf-8")
     return path

@@ -19,8 +19,8 @@ READ = """([text, delimiter, sizes]) => {
 
 @pytest.fixture(scope="module")
 def readers(tmp_path_factory, browser):
-    names, page = ("csvReader", "jsonlReader", "guessDelimiter"), browser.new_page()
-    page.goto(module_page(tmp_path_factory.mktemp("page") / "csv.html", "csv.js", *names).as_uri())
+    names, page = ("csvReader", "csvLines", "jsonlReader", "guessDelimiter"), browser.new_page()
+    page.goto(module_page(tmp_path_factory.mktemp("page") / "csv.html", "csv.js csv_write.js", *names).as_uri())
     yield page
     page.close()
 
@@ -41,6 +41,13 @@ def test_what_python_writes_is_read_back(readers):
         expected.append(rows)
     found = readers.evaluate(f"(cases) => cases.map({READ})", cases)
     assert [[record.get("cells") for record in records] for records in found] == expected
+
+
+def test_what_is_written_python_reads_back(readers):
+    draw = random.Random(9)
+    rows = [["".join(draw.choices('a", ;\t\n\ré', k=draw.randint(1, 6))) for _ in range(3)] for _ in range(200)]
+    text = readers.evaluate("(rows) => csvLines([...rows, [null, undefined, 0.5]])", rows)
+    assert list(csv.reader(io.StringIO(text, newline=""), strict=True)) == [*rows, ["", "", "0.5"]]
 
 
 def test_any_text_is_read_as_python_reads_it_or_refused_as_python_refuses_it(readers):

@@ -8,6 +8,7 @@ import re
 import jsonschema
 import pytest
 from corpus_samples import module_page, sample_document, synthetic_rows
+from pair_samples import pair_file
 
 from evalign.jobs.comparing import compare_sources
 from evalign.jobs.comparison import ComparisonPlan
@@ -201,6 +202,123 @@ def test_cancelling_keeps_what_was_scored(page):
     assert page.locator(".u-progress").last.is_hidden()
 
 
+def test_a_file_opened_while_another_is_scored_takes_its_place(page):
+    asked = []
+
+    def some_answers(route):
+        asked.append(route)
+        if len(asked) != 2:
+            route.continue_()  # the second waits for ever
+
+    page.route("**/api/score", some_answers)
+    upload(page, "first.jsonl", jsonl(synthetic_rows(60, 1)))
+    choose_metrics(page, "bleu")
+    page.get_by_role("button", name="Score 60 rows").click()
+    page.get_by_text(re.compile(r"^8 of 60 rows, about .* left")).first.wait_for()
+    assert page.get_by_label("Candidate (required)", exact=True).is_disabled()
+    assert page.get_by_role("button", name="Score 60 rows").is_disabled()
+    assert page.locator(".u-metrics input:enabled").count() == 0
+    with page.expect_response("**/api/pool"):  # the last that the first file's run asks for
+        upload(page, "second.jsonl", jsonl(synthetic_rows(3, 1)))
+    page.get_by_role("heading", name="second.jsonl").wait_for()
+    page.evaluate("() => new Promise((done) => setTimeout(done, 200))")
+    assert page.locator(".c-head").count() == 0
+    assert page.locator(".u-progress:visible").count() == 0
+    choose_metrics(page, "rouge1")
+    document = scored(page)
+    assert [len(document["rows"]), document["metrics"][0]["metric"]] == [3, "rouge1"]
+    assert page.get_by_label("Candidate (required)", exact=True).is_enabled()
+
+
+def test_reading_can_be_cancelled_and_overtaken(page):
+    page.evaluate("""() => {
+      const real = Blob.prototype.arrayBuffer;
+      window.held = [];
+      Blob.prototype.arrayBuffer = async function () {
+        await new Promise((go) => { if (window.free) go(); else window.held.push(go); });
+        return real.call(this);
+      };
+    }""")
+    upload(page, "first.jsonl", jsonl(synthetic_rows(3, 1)))
+    page.get_by_text("Reading first.jsonl").wait_for()
+    page.get_by_role("button", name="Cancel").click()
+    page.evaluate("() => { window.held.splice(0).forEach((go) => go()); }")
+    page.get_by_text("first.jsonl was not read.").wait_for()
+    assert page.locator(".u-progress:visible").count() == 0
+    assert page.evaluate("document.activeElement.id") == "u-file"
+    upload(page, "second.jsonl", jsonl(synthetic_rows(4, 1)))
+    page.get_by_text("Reading second.jsonl").wait_for()
+    upload(page, "third.jsonl", jsonl(synthetic_rows(5, 1)))
+    page.get_by_text("Reading third.jsonl").wait_for()
+    page.evaluate("() => { window.held.shift()(); }")  # the second goes on, and sees that nobody waits for it
+    page.evaluate("() => new Promise((done) => setTimeout(done, 100))")
+    assert page.get_by_text("Reading third.jsonl").is_visible()
+    page.evaluate("() => { window.free = true; window.held.forEach((go) => go()); }")
+    page.get_by_role("heading", name="third.jsonl").wait_for()
+    assert page.problems == []
+
+
+def test_the_same_file_can_be_chosen_again_after_it_was_edited(page, tmp_path):
+    for count in (2, 3):
+        (tmp_path / "rows.jsonl").write_text(jsonl(synthetic_rows(count, 1)))
+        with page.expect_file_chooser() as chooser:
+            page.locator("#u-file").click()
+        assert page.locator("#u-file").input_value() == ""  # or the browser would see no change
+        chooser.value.set_files(tmp_path / "rows.jsonl")
+        page.get_by_role("button", name=f"Score {count} rows").wait_for()
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_a_failure_stays_in_its_column_when_two_specs_are_one_metric(page, count):
+    rows = [{"candidate": "word " * 300, "references": ["word " * 60]}]  # too much for TER's search alone
+    rows += [{"candidate": "one two three", "references": ["one two"]}] * (count - 1)
+    upload(page, "rows.jsonl", "\n".join(map(json.dumps, rows)))
+    choose_metrics(page, "chrf")
+    page.get_by_text("Other metrics and settings").click()
+    page.get_by_label("One metric per line").fill("chrf(char_order=6)\nchrf()\nter\nrouge1")
+    document = scored(page)
+    assert [entry["metric"] for entry in document["metrics"]] == ["chrf", "ter", "rouge1"]
+    errors = document["rows"][0]["errors"]
+    assert [error is None for error in errors] == [True, False, True]
+    assert "too many for ter" in errors[1]
+    assert [result["n"] for result in document["results"]] == [count, count - 1, count]
+    assert [set(one or ()) for one in document["rows"][0]["scores"]] == [
+        {"score"}, set(), {"precision", "recall", "f1"},
+    ]  # fmt: skip
+
+
+def test_a_text_too_long_to_be_counted_for_idf_fails_alone(page):
+    rows = synthetic_rows(6, 1)
+    lines = jsonl(rows).splitlines()
+    lines.insert(2, json.dumps({"id": "long", "candidate": "a", "references": ["fine", "a " * 60_000]}))
+    upload(page, "rows.jsonl", "\n".join(lines))
+    choose_metrics(page, "bertscore")
+    page.locator("#corpus").get_by_label("Weigh rare words more").check()
+    document = scored(page)
+    assert [problem["place"] for problem in document["problems"]] == ["line 3"]
+    assert "left out of the IDF table: it has 120,000 characters" in document["problems"][0]["message"]
+    assert [row["id"] for row in document["rows"] if row["errors"][0]] == ["long"]
+    counted = [*(reference for row in rows for reference in row.references), "fine"]
+    report = metric("bertscore(idf=references)").score(
+        [*(row.candidate for row in rows), "a"], [*(row.references for row in rows), counted[-1:]]
+    )
+    found = [row["scores"][0]["f1"] for row in document["rows"] if row["id"] != "long"]
+    assert found == pytest.approx(report["f1"][:6], abs=1e-5)
+
+
+def test_a_system_and_a_file_may_have_any_name(page):
+    names = {"system A": "__proto__", "system B": "constructor"}
+    lines = [f"{row.id},{names[row.system]},{row.candidate},{row.references[0]}\n" for row in synthetic_rows(5, 2)]
+    upload(page, "rows.constructor", "id,system,candidate,reference\n" + "".join(lines))
+    choose_metrics(page, "bleu")
+    document = scored(page)
+    assert document["systems"] == ["__proto__", "constructor"]
+    compared = document["comparison"]["results"][0]["systems"]
+    assert [one["system"] for one in compared] == ["__proto__", "constructor"]
+    assert [result["n"] for result in document["results"]] == [5, 5]
+    assert page.problems == []
+
+
 def test_a_metric_that_is_none_is_said_at_once(page):
     asked = []
     page.on("request", lambda request: asked.append(request.url) if "/api/score" in request.url else None)
@@ -222,6 +340,10 @@ def test_a_metric_that_is_none_is_said_at_once(page):
         ("a.csv", "candidate,reference\n".encode("utf-16"), "is UTF-16, not UTF-8"),
         ("a.jsonl", b"", "has no rows"),
         ("a.csv", b"candidate,reference\n", "has no rows"),
+        ("a.json", b'{"format": "evalign.corpus", "version": 1}', 'damaged: it has no list "metrics"'),
+        ("a.json", b'{"format": "evalign.corpus", "version": 9, "rows": []}', "reads version 1 of evalign.corpus"),
+        ("a.json", b'{"format": "evalign.alignment", "version": 1}', "damaged: it has no candidate"),
+        ("a.json", b'{"format": "evalign.other", "version": 1}', "no evalign document"),
     ],
 )
 def test_files_that_cannot_be_read_are_refused_in_a_sentence(page, name, content, said):
@@ -243,6 +365,42 @@ def test_a_saved_document_is_opened_again_and_a_pair_from_it(page):
         page.locator("#tab-corpus").click()
         page.get_by_role("button", name="Save as one HTML file").last.click()
     assert "evalign.corpus" in started.value.path().read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "said"),
+    [
+        ("rows", [{"id": "1", "system": "", "scores": [None]}], "row 1 has not scores, flags, errors of every metric"),
+        ("metrics", [{"metric": "rougeL"}], "metric 1 is not described"),
+        ("results", [None], "a result has no scores"),
+        ("systems", [3], "a system has no name"),
+    ],
+)
+def test_a_damaged_document_is_refused_before_it_is_drawn(reading, part, value, said):
+    document = sample_document(synthetic_rows(2, 2), ["rougeL"], samples=0)
+    read = """async (text) => { try { return (await readRecords(new File([text], "a.json"))).document.format; }
+      catch (error) { return error.message; } }"""
+    assert reading.evaluate(read, json.dumps(document)) == "evalign.corpus"
+    assert said in reading.evaluate(read, json.dumps(document | {part: value}))
+
+
+@pytest.mark.parametrize("wired", [True, False])
+def test_a_saved_alignment_is_handed_on_or_refused_in_a_sentence(tmp_path, open_page, wired):
+    page = open_page(module_page(tmp_path / "panel.html", "upload.js", "uploadPanel"))
+    page.evaluate(
+        """(wired) => { window.given = [];
+        const onAlignment = wired ? (doc) => window.given.push(doc.candidate.text) : undefined;
+        uploadPanel(document.body.appendChild(document.createElement("div")), { onAlignment }); }""",
+        wired,
+    )
+    _, _, document = pair_file(tmp_path, "a cat sat", "the cat sat", every=False)
+    upload(page, "pair.json", json.dumps(document))
+    if wired:
+        page.wait_for_function("window.given.length === 1")
+        assert page.evaluate("window.given") == ["a cat sat"]
+        assert page.get_by_role("alert").count() == 0
+    else:
+        page.get_by_role("alert").filter(has_text="pair.json holds the matches of one pair").wait_for()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -262,7 +262,7 @@ def test_training_pairs_share_no_text_with_judged_rows(tmp_path):
                     + json.dumps({"candidate": taken, "reference": "y", "human": 1}) + "\n")  # fmt: skip
     with pytest.raises(InputError, match="0 of 2 pairs share no text with the judged rows"):
         training_pairs(str(file), "opusparcus", judged)
-    file.write_text(json.dumps({"candidate": "a", "reference": "b", "human": 4.75}) + "\n")
+    file.write_text((json.dumps({"candidate": "a", "reference": "b", "human": 4.75}) + "\n") * 2)
     with pytest.raises(InputError, match=r"--train pairs.jsonl: row 1: rating 4.75 is not in the mapping.*--mapping"):
         training_pairs(str(file), "opusparcus", judged)
 

@@ -34,7 +34,6 @@ async function startApp() {
     uploadPanel(document.getElementById("upload"), {
       api, models, limits: about.limits, version: about.evalign,
       metrics: () => metrics,
-      exportHtml: htmlFile,
       onCorpus: showCorpus,
       onAlignment: (doc) => {
         tabs.go("pair");

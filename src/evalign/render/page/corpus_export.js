@@ -2,7 +2,7 @@
 // In: the corpus document. Out: text that Python reads back as it was.
 
 import { el, download, announce } from "./dom.js";
-import { csvLines } from "./csv.js";
+import { csvLines } from "./csv_write.js";
 
 /** The buttons; `exportHtml(doc)` gives the self-contained page where the server has one. */
 export function exportButtons(doc, exportHtml) {

@@ -163,16 +163,6 @@ export function guessDelimiter(head) {
   return counts.sort((one, other) => other[0] - one[0])[0][1];
 }
 
-/** Rows of cells as CSV; null and undefined are empty cells. */
-export function csvLines(rows) {
-  return rows.map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join("");
-}
-
-function csvCell(value) {
-  const text = String(value ?? "");
-  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
 function jsonRecord(text) {
   try {
     const value = JSON.parse(text);

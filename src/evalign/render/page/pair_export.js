@@ -1,7 +1,7 @@
 // Files of the pair view: SVG and PNG of a scene (see pair_scene.js), CSV of all matches; each carries the recipe line.
 
 import { el, download } from "./dom.js";
-import { csvLines } from "./csv.js";
+import { csvLines } from "./csv_write.js";
 import { matchRows } from "./pair_table.js";
 
 const EXPORT_PIXELS = { scale: 2, area: 100e6, side: 16000 }; // what browsers can still make a picture of

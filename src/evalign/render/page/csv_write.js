@@ -1,0 +1,11 @@
+// Writes CSV as RFC 4180 has it; apart from the reader, which exported files do not need.
+
+/** Rows of cells as CSV; null and undefined are empty cells. */
+export function csvLines(rows) {
+  return rows.map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join("");
+}
+
+function csvCell(value) {
+  const text = String(value ?? "");
+  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
