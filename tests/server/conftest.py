@@ -41,10 +41,10 @@ def minilm_server(minilm):
 
 
 class Running:
-    """`evalign serve` in a process of its own."""
+    """`evalign serve` in a process of its own, or another `program` for the interpreter that prints its address."""
 
-    def __init__(self, *arguments):
-        command = [sys.executable, "-m", "evalign", "serve", "--port", "0", "--model", "fake", *arguments]
+    def __init__(self, *arguments, program=("-m", "evalign", "serve", "--port", "0", "--model", "fake")):
+        command = [sys.executable, *program, *arguments]
         environment = os.environ | {"PYTHONWARNINGS": "error"}
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
@@ -68,8 +68,8 @@ def run_server():
     """`run_server("--queue", "1")`: a server that is ended with the test."""
     started = []
 
-    def start(*arguments):
-        started.append(Running(*arguments))
+    def start(*arguments, **program):
+        started.append(Running(*arguments, **program))
         return started[-1]
 
     yield start

@@ -50,3 +50,10 @@ def test_extras_model_and_user():
     assert int(re.search(r"^USER (\d+)$", TEXT, re.MULTILINE)[1]) > 0
     assert TEXT.index("USER ") > TEXT.rindex("RUN ")
     assert len(re.findall(r"^HEALTHCHECK", TEXT, re.MULTILINE)) == 1
+
+
+def test_podman_is_told_to_keep_the_health_check():
+    for text in (TEXT, (ROOT / "docs" / "server.md").read_text("utf-8")):
+        commands = re.findall(r"^[#$] *podman build .*$", text, re.MULTILINE)
+        assert len(commands) == 1
+        assert "--format docker" in commands[0]

@@ -6,7 +6,8 @@ whose rows never meet, in small ones, so that a request nobody waits for ends so
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -20,21 +21,46 @@ from evalign.jobs.pairing import pair_rows
 from evalign.jobs.rows import InMemory
 from evalign.jobs.scoring import Result, scored_block
 from evalign.metrics.base import BLOCK_ROWS, Metric, Scorer, blocks
+from evalign.metrics.corpus import Pooled
 from evalign.metrics.tokens import TokenMetric
 from evalign.render.documents import corpus_document, metric_entry, row_entry
-from evalign.server.costs import check_rows, opened
+from evalign.server.costs import USUAL_WIDTH, check_comparison, check_rows, opened
 from evalign.server.errors import ApiError
 from evalign.server.requests import CompareRequest, ScoreRequest, ScoresObject
-from evalign.server.settings import Limits, Settings
+from evalign.server.settings import Settings
 from evalign.server.specs import allowed_metric, allowed_metrics
 from evalign.server.work import fitting_table, pooled_scores
 from evalign.stats.bootstrap import Resampling
 from evalign.stopping import check_stopped
 from evalign.text.idf import IDFTable
+from evalign.text.remembering import forget
 from evalign.types import Row, Segment
 
 SMALL_BLOCK = 4
+TURN = 0.1  # seconds after which one who waits for a turn looks whether the answer is still wanted
+REMEMBERED = 4_000_000  # characters that go through the lexical metrics before their memories are emptied
 _locks: dict[str, Lock] = {}  # by module: metrics in plain Python gain no speed from threads, and some remember texts
+
+
+class TextMemory:
+    """Bounds what the lexical metrics remember of all requests' texts: they count entries, not characters."""
+
+    def __init__(self) -> None:
+        self._lock, self._characters = Lock(), 0
+
+    def take(self, rows: Sequence[Row]) -> None:
+        """To be told before rows are scored by one metric."""
+        new = sum(len(text) for row in rows for text in (row.candidate, row.source or "", *row.references))
+        with self._lock:
+            self._characters += new
+            full = self._characters > REMEMBERED
+            if full:
+                self._characters = new
+        if full:
+            forget()
+
+
+_memory = TextMemory()
 
 
 @dataclass(frozen=True)
@@ -77,8 +103,21 @@ def compare(request: CompareRequest, settings: Settings) -> dict[str, Any]:
 def _scored(metric: Metric, rows: Sequence[Row], table: IDFTable | None) -> Scored:
     if isinstance(metric, TokenMetric):
         return _run(metric, _token_scorer(metric, rows, table), rows, BLOCK_ROWS)
-    with _locks.setdefault(type(metric).__module__, Lock()):
+    with _alone(type(metric).__module__):
+        _memory.take(rows)
         return _run(metric, metric.scorer(rows if metric.needs_corpus else None), rows, SMALL_BLOCK)
+
+
+@contextmanager
+def _alone(module: str) -> Iterator[None]:
+    """Waits for its turn, but not longer than somebody waits for the answer."""
+    lock = _locks.setdefault(module, Lock())
+    while not lock.acquire(timeout=TURN):
+        check_stopped()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _token_scorer(metric: TokenMetric, rows: Sequence[Row], table: IDFTable | None) -> Scorer:
@@ -116,7 +155,8 @@ def _compare_rows(request: CompareRequest, plan: ComparisonPlan, settings: Setti
     check_rows(rows, metrics, settings.limits)
     source = InMemory(_numbered(request, rows))
     pairing = pair_rows([source])
-    _check_resamples(pairing.rows, len(pairing.systems), len(metrics), plan, settings.limits)
+    widths = [USUAL_WIDTH if isinstance(metric.corpus(), Pooled) else 0 for metric in metrics]
+    check_comparison(pairing.rows, len(pairing.systems), widths, request.samples, settings.limits)
     tables = []
     for metric in metrics:
         scored, table = _scored(metric, source.rows, None), PairedScores(metric, pairing.rows)
@@ -128,7 +168,12 @@ def _compare_rows(request: CompareRequest, plan: ComparisonPlan, settings: Setti
         table.flags.update({result.system: dict(result.flags) for result in scored.results})
         tables.append(table)
     check_stopped()
-    return compare_scored(tables, plan, pairing.by, lambda chosen: chosen.read([source], pairing))
+    return compare_scored(tables, plan, pairing.by, lambda chosen: chosen.read([source], pairing), _watched)
+
+
+def _watched(_what: str, _total: int | None) -> AbstractContextManager[Callable[[], object]]:
+    """What is told of every pair of systems tested: whether the answer is still wanted."""
+    return nullcontext(check_stopped)
 
 
 def _numbered(request: CompareRequest, rows: list[Row]) -> list[Row]:
@@ -151,9 +196,9 @@ def _compare_scores(request: CompareRequest, plan: ComparisonPlan, settings: Set
     systems, rows = list(asked[0].values), len(next(iter(asked[0].values.values()), []))
     if len(systems) < 2 or rows < 1:
         raise ApiError(422, "bad-input", "scores: expected the values of two or more systems on at least one row")
-    _check_resamples(rows, len(systems), len(asked), plan, settings.limits)
+    check_comparison(rows, len(systems), [_width(one) for one in asked], request.samples, settings.limits)
     tables = [_table(one, systems, rows, settings) for one in asked]
-    return compare_scored(tables, plan)
+    return compare_scored(tables, plan, watch=_watched)
 
 
 def _table(given: ScoresObject, systems: list[str], rows: int, settings: Settings) -> PairedScores:
@@ -171,6 +216,11 @@ def _table(given: ScoresObject, systems: list[str], rows: int, settings: Setting
     return table
 
 
+def _width(given: ScoresObject) -> int:
+    """Of the longest list of statistics."""
+    return max((len(one or ()) for found in (given.statistics or {}).values() for one in found), default=0)
+
+
 def _statistics(given: ScoresObject, system: str, rows: int) -> Any:
     found = (given.statistics or {}).get(system, [])
     widths = {len(one) for one in found if one is not None}
@@ -179,11 +229,3 @@ def _statistics(given: ScoresObject, system: str, rows: int) -> Any:
         raise ApiError(422, "bad-input", message)
     width = widths.pop()
     return np.array([[0.0] * width if one is None else one for one in found], dtype=np.float64)
-
-
-def _check_resamples(rows: int, systems: int, metrics: int, plan: ComparisonPlan, limits: Limits) -> None:
-    pairs = systems * (systems - 1) // 2
-    work = (rows + 100) * plan.resampling.samples * pairs * metrics
-    if work > limits.resamples:
-        message = f"{plan.resampling.samples:,} samples, {rows:,} rows, {pairs:,} pairs of systems, {metrics} metrics"
-        raise ApiError(422, "too-many-resamples", f"{message} are too much for this server; ask for fewer")

@@ -23,6 +23,12 @@ from evalign.types import Row
 WORD = re.compile(r"\w+|[^\w\s]")
 CHARACTERS_PER_TOKEN = 50  # of a text without spaces: 100,000 characters in one word are a cost too
 REMEMBERED = 32 * 2**20  # bytes of vectors per model: a server sees more texts than return
+USUAL_WIDTH = 20  # statistics of a row where the metric pools: BLEU has 10, chrF 18, METEOR 23
+# What a comparison costs, in draws of one row (20 ns): measured, rounded up.
+PAIR = 15_000  # two systems, however few the resamples
+SAMPLE = 2_000  # a resample of however few rows: its random generators
+POOLED = 1_000  # a resample's corpus score, where it is no mean, ...
+STATISTIC = 50  # ... and each of the sums that it is made of
 DEAR = {"ter": 100, "sinkhorn": 50}  # what a pair of tokens costs there, which nothing can interrupt; elsewhere 1
 
 
@@ -39,6 +45,18 @@ def check_rows(rows: Sequence[Row], metrics: Sequence[Metric], limits: Limits) -
         if key not in counted:  # metrics of one encoder count alike
             counted.add(key)
             _check_tokens(rows, metric, limits)
+
+
+def check_comparison(rows: int, systems: int, widths: Sequence[int], samples: int, limits: Limits) -> None:
+    """Raises if the tests would take too long; `widths` has the statistics of a row for each metric, 0 for a mean."""
+    if systems > limits.systems:
+        message = f"{systems:,} systems; this server compares {limits.systems:,} in one request"
+        raise ApiError(422, "too-many-systems", message)
+    pairs = systems * (systems - 1) // 2
+    scoring = [POOLED + STATISTIC * width if width else 0 for width in widths]
+    if pairs * sum(PAIR + samples * (rows + SAMPLE + one) for one in scoring) > limits.resamples:
+        message = f"{samples:,} samples, {rows:,} rows, {pairs:,} pairs of systems, {len(widths)} metrics"
+        raise ApiError(422, "too-many-resamples", f"{message} are too much for this server; ask for fewer")
 
 
 def check_texts(texts: Sequence[str], limits: Limits) -> None:

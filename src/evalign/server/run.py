@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from evalign.errors import InputError
 from evalign.server.app import create_app
+from evalign.server.connections import ImpatientProtocol
 from evalign.server.settings import Settings
 
 CONNECTIONS = 2000  # open at once; beyond it uvicorn itself answers 503
@@ -28,8 +29,8 @@ def serve(settings: Settings, port: int, started: Callable[[str], None]) -> None
     app = create_app(settings)
     config = uvicorn.Config(
         app, lifespan="on", ws="none", access_log=False, log_level="warning", server_header=False, proxy_headers=False,
-        timeout_keep_alive=10, timeout_graceful_shutdown=settings.shutdown_seconds, limit_concurrency=CONNECTIONS,
-        backlog=512,
+        http=ImpatientProtocol, timeout_keep_alive=settings.idle_seconds,
+        timeout_graceful_shutdown=settings.shutdown_seconds, limit_concurrency=CONNECTIONS, backlog=512,
     )  # fmt: skip
     bound = bind(settings.host, port)
     server = Announcing(config, lambda: started(address(bound)))

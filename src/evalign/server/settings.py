@@ -23,7 +23,8 @@ class Limits:
     texts: int = 10_000  # of an IDF table
     total_tokens: int = 400_000  # of all texts together
     total_cells: int = 20_000_000  # of all pairs together
-    resamples: int = 200_000_000  # rows times samples times pairs of systems times metrics of a comparison
+    systems: int = 50  # of a comparison, which tests every pair of them
+    resamples: int = 500_000_000  # work of a comparison, in draws of one row: costs.check_comparison
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Settings:
     workers: int = field(default_factory=lambda: min(4, os.cpu_count() or 1))
     queue: int = 32
     deadline: float = 30.0  # seconds from the arrival of a request's last byte to its answer
+    idle_seconds: int = 10  # that a connection may stay open without a request, or with half of a request's head
     body_seconds: float = 10.0  # for the body to arrive
     body_budget: int = 64 * 2**20  # bytes of bodies held at once, over all requests
     shutdown_seconds: int = 10

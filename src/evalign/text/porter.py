@@ -6,7 +6,8 @@ Words come in lower case, stems go out. Porter 1980 is the ground; what differs 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+
+from evalign.text.remembering import remembered
 
 WORDS_REMEMBERED = 100_000
 VOWELS = frozenset("aeiou")
@@ -30,7 +31,7 @@ STEP_4 = ("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement")
 STEP_4_REST = ("ou", "ism", "ate", "iti", "ous", "ive", "ize")
 
 
-@lru_cache(WORDS_REMEMBERED)
+@remembered(WORDS_REMEMBERED)
 def nltk_porter(word: str) -> str:
     """NLTK's default dialect; equal to `nltk.stem.PorterStemmer().stem`."""
     if word in IRREGULAR:
@@ -57,7 +58,7 @@ def nltk_porter(word: str) -> str:
     return _final(word, _ends_cvc_or_vc)
 
 
-@lru_cache(WORDS_REMEMBERED)
+@remembered(WORDS_REMEMBERED)
 def rouge155_porter(word: str) -> str:
     """The script's dialect: step 4 strips -ement, then -ment, then -ent, one after the other."""
     if len(word) < 3:

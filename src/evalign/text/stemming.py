@@ -8,6 +8,7 @@ from functools import lru_cache
 import snowballstemmer
 
 from evalign.errors import SpecError, nearest
+from evalign.text.remembering import remembered
 
 WORDS_REMEMBERED = 100_000
 LANGUAGES = tuple(sorted(snowballstemmer.algorithms()))
@@ -18,5 +19,5 @@ def snowball(language: str) -> Callable[[str], str]:
     """A remembering stemmer for `english`, `german` and the other Snowball languages; words are lower case."""
     if language not in LANGUAGES:
         raise SpecError(f"no Snowball stemmer for {language!r}; {nearest(language, LANGUAGES)}")
-    remembered: Callable[[str], str] = lru_cache(WORDS_REMEMBERED)(snowballstemmer.stemmer(language).stemWord)
-    return remembered
+    stem: Callable[[str], str] = remembered(WORDS_REMEMBERED)(snowballstemmer.stemmer(language).stemWord)
+    return stem

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from functools import lru_cache
 from importlib import import_module
 
 from evalign.errors import SpecError
+from evalign.text.remembering import remembered
 
 # What the rules get wrong in words that English uses often, by number of syllables.
 IRREGULAR = {
@@ -62,7 +62,7 @@ APART = re.compile(
 )
 
 
-@lru_cache(maxsize=2**16)
+@remembered(2**16)
 def count_syllables(word: str) -> int:
     """Syllables of a lower-case word; at least one, and one for what has no letters."""
     owner = POSSESSIVE.sub("", word)
@@ -89,4 +89,4 @@ def textstat_syllables() -> Callable[[str], int]:
             "syllables=textstat needs textstat and NLTK's copy of cmudict: "
             "pip install textstat && python -m nltk.downloader cmudict; or use syllables=rules"
         ) from error
-    return lru_cache(maxsize=2**16)(count)
+    return remembered(2**16)(count)

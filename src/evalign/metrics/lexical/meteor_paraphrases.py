@@ -10,7 +10,6 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -23,6 +22,7 @@ import numpy.typing as npt
 from evalign.errors import FileFormatError
 from evalign.folders import cache_folder, whole_file
 from evalign.metrics.lexical.meteor_data import DataFile
+from evalign.text.remembering import remembered
 
 FORMAT = 1  # raise it whenever the arrays or the numbers of phrases change
 LONGEST = 7  # words; the table has none longer
@@ -98,7 +98,7 @@ class PhraseNumbers:
     """Numbers of all phrases in a text; the words' own numbers are remembered."""
 
     def __init__(self) -> None:
-        self._words: OrderedDict[str, int] = OrderedDict()
+        self._number = remembered(WORDS_REMEMBERED)(_text_number)
 
     def ngrams(self, words: Sequence[str]) -> tuple[Numbers, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Number, first word and length of each phrase of up to LONGEST words, by first word and then by length."""
@@ -113,18 +113,14 @@ class PhraseNumbers:
         starts, lengths = np.nonzero(inside)
         return found[inside], starts, lengths + 1
 
-    def _number(self, word: str) -> int:
-        number = self._words.get(word)
-        if number is None:
-            number = self._words[word] = word_number(word.encode("utf-8", "surrogatepass"))
-            if len(self._words) > WORDS_REMEMBERED:
-                self._words.popitem(last=False)
-        return number
-
 
 def word_number(word: bytes) -> int:
     """A word's number, the same on every machine."""
     return int.from_bytes(hashlib.blake2b(word, digest_size=8).digest(), "little")
+
+
+def _text_number(word: str) -> int:
+    return word_number(word.encode("utf-8", "surrogatepass"))
 
 
 class _WordNumbers(dict[bytes, int]):

@@ -10,14 +10,15 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from evalign.text.remembering import remembered
 from evalign.text.stemming import WORDS_REMEMBERED, snowball
 
 
 @lru_cache(maxsize=8)
 def meteor_stemmer(language: str) -> Callable[[str], str]:
     """A remembering stemmer for `en`, `de`, `fr` or `es`; words are lower case."""
-    remembered: Callable[[str], str] = lru_cache(WORDS_REMEMBERED)(STEMMERS[language])
-    return remembered
+    stem: Callable[[str], str] = remembered(WORDS_REMEMBERED)(STEMMERS[language])
+    return stem
 
 
 # English: Porter 2. Y is a consonant y; R1 is what follows the first consonant after a vowel, R2 the same within R1.

@@ -14,11 +14,13 @@ from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from sacrebleu.metrics.base import Metric as SacrebleuMetric
+from sacrebleu.tokenizers.tokenizer_base import BaseTokenizer
 
 from evalign.errors import SpecError
 from evalign.metrics.base import Metric, Scorer
 from evalign.metrics.corpus import Pooled
 from evalign.metrics.signature import Signature
+from evalign.text.remembering import forgettable
 from evalign.types import Row, Segment
 from evalign.version import __version__
 
@@ -151,10 +153,21 @@ class SacrebleuScorer(Scorer):
 def engine(metric: SacrebleuScoring, level: str) -> Engine:
     """The engine of a metric for the level `sentence` or `corpus`."""
     try:
-        return Engine(metric.inner(level))
+        built = Engine(metric.inner(level))
     except (ImportError, RuntimeError, OSError, SystemExit) as error:  # it exits when a download fails
         why = " ".join(str(error).split())
         raise SpecError(f"{metric}: sacrebleu cannot build this tokeniser here: {why}") from error
+    _make_forgettable(BaseTokenizer)
+    return built
+
+
+def _make_forgettable(tokeniser: type[BaseTokenizer]) -> None:
+    """Each of sacrebleu's tokenisers remembers 65,536 texts, however long; all that are loaded are made known."""
+    memory: Any = tokeniser.__call__
+    if hasattr(memory, "cache_clear"):
+        forgettable(memory)
+    for kind in tokeniser.__subclasses__():
+        _make_forgettable(kind)
 
 
 def whole(name: str, value: int, least: int) -> None:
