@@ -98,6 +98,15 @@ def causal_definition(directory: Path, context: str, target: str) -> list[float]
     return [logs[place - 1, ids[0, place]].item() for place in range(start, ids.shape[1])]
 
 
+def assert_causal_definition(metric: BARTScore, directory: Path, asked: list[Passage], scores: np.ndarray) -> None:
+    """Every token, in batches with padding, and the mean of each pair."""
+    for passage, one, score in zip(asked, metric.scorer().model(asked), scores, strict=True):
+        expected = causal_definition(directory, passage.source, passage.target)
+        assert len(one.log_probs) == len(one.target) == len(expected)
+        np.testing.assert_allclose(one.log_probs, expected, atol=TOLERANCE, rtol=0)
+        assert score == pytest.approx(np.mean(expected), abs=TOLERANCE)
+
+
 @pytest.mark.parametrize("family", SEQ2SEQ)
 def test_every_token_equals_the_definition(bartscore, model, family):
     metric = bartscore(family, direction="source-to-candidate", token_budget=400)
@@ -115,11 +124,10 @@ def test_every_token_equals_the_definition(bartscore, model, family):
 @pytest.mark.parametrize("family", CAUSAL)
 @pytest.mark.parametrize("prompt", ["", "In other words,"])
 def test_a_causal_model_scores_what_follows_the_prompt(bartscore, model, family, prompt):
-    metric = bartscore(family, direction="source-to-candidate", prompt=prompt)
+    metric = bartscore(family, direction="source-to-candidate", prompt=prompt, token_budget=400)
     report = metric.score([target for _, target in PAIRS], sources=[source for source, _ in PAIRS])
-    for (source, target), value in zip(PAIRS, report["score"], strict=True):
-        expected = causal_definition(model(family), f"{source} {prompt}".strip(), target)
-        assert value == pytest.approx(np.mean(expected), abs=TOLERANCE)
+    asked = [Passage(f"{source} {prompt}".strip(), target) for source, target in PAIRS]
+    assert_causal_definition(metric, model(family), asked, report["score"])
     assert "|kind:causal|" in report.signature
     assert "|labels:none|" in report.signature
 
@@ -378,6 +386,9 @@ def test_spec_signature_and_bad_options(bartscore, model, monkeypatch):
     for options in ({"direction": "sideways"}, {"multiref": "best"}, {"prompt_side": "left"}, {"precision": "int8"}):
         with pytest.raises(SpecError):
             bartscore("bart", **options)
+    for prompt in ("{text}{text}", "{text}, that is, {text}"):
+        with pytest.raises(SpecError, match=r"expected \{text\} at most once"):
+            bartscore("bart", prompt=prompt)
     with pytest.raises(SpecError, match="token_budget from 1"):
         bartscore("bart", token_budget=0).scorer()
 
@@ -413,8 +424,7 @@ def test_a_model_that_caps_its_logits_takes_the_long_way(model, tmp_path):
     metric = BARTScore(model=str(directory), direction="source-to-candidate")
     report = metric.score([target for _, target in PAIRS], sources=[source for source, _ in PAIRS])
     assert metric.scorer().model._head._plain is False
-    for (source, target), value in zip(PAIRS, report["score"], strict=True):
-        assert value == pytest.approx(np.mean(causal_definition(directory, source, target)), abs=TOLERANCE)
+    assert_causal_definition(metric, directory, [Passage(*pair) for pair in PAIRS], report["score"])
 
 
 def spoilt(directory: Path, place: Path) -> Path:

@@ -63,6 +63,8 @@ class BARTScore(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.prompt.count(TEXT) > 1:
+            raise SpecError(f"prompt={self.prompt!r}: expected {TEXT} at most once; leave one and delete the others")
         needs = ("sources",) if self.direction == FAITHFULNESS else ("references",)
         object.__setattr__(self, "needs", needs)  # on the value: what it needs depends on its direction
 
