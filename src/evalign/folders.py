@@ -23,6 +23,19 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "evalign"
 
 
+def check_writable(path: Path) -> None:
+    """Raises now, rather than after the work, if `whole_file` could not write there."""
+    path = _writable_name(path)
+    if _is_special(path):
+        return
+    part = _part(path)
+    try:
+        part.open("wb").close()
+        part.unlink()
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
 @overload
 def whole_file(path: Path) -> AbstractContextManager[IO[str]]: ...
 @overload
@@ -30,19 +43,36 @@ def whole_file(path: Path, binary: Literal[True]) -> AbstractContextManager[IO[b
 @contextmanager
 def whole_file(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
     """A file that appears under its name only when everything was written; pipes and devices are written to."""
-    path = path.resolve()
-    if path.is_dir() or not path.parent.is_dir():
-        reason = "this is a directory" if path.is_dir() else "there is no such folder"
-        raise FileFormatError(f"{path}: cannot be written, {reason}")
-    special = path.exists() and not path.is_file()
-    part = path if special else path.with_name(f".{path.name}.{os.getpid()}.part")
+    path = _writable_name(path)
+    special = _is_special(path)
+    part = path if special else _part(path)
     try:
         with part.open("wb") if binary else part.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
         if not special:
             part.replace(path)
     except OSError as error:
-        raise FileFormatError(f"{path}: cannot be written ({error.strerror or error})") from error
+        raise _unwritable(path, error) from error
     finally:
         if not special:
             part.unlink(missing_ok=True)
+
+
+def _writable_name(path: Path) -> Path:
+    path = path.resolve()
+    if path.is_dir() or not path.parent.is_dir():
+        reason = "this is a directory" if path.is_dir() else "there is no such folder"
+        raise FileFormatError(f"{path}: cannot be written, {reason}")
+    return path
+
+
+def _is_special(path: Path) -> bool:
+    return path.exists() and not path.is_file()
+
+
+def _part(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
+def _unwritable(path: Path, error: OSError) -> FileFormatError:
+    return FileFormatError(f"{path}: cannot be written ({error.strerror or error})")

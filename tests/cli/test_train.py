@@ -9,7 +9,11 @@ import time
 
 import pytest
 
+from evalign.cli.train import PLAN
 from evalign.encoders.digest import file_digest
+from evalign.encoders.lstm_file import load_lstm
+from evalign.jobs.rows import Columns, TableFile
+from evalign.tuning.rated_pairs import read_pairs, split
 from tiny_training import rated_pairs
 
 FAST = ("--epochs", "2", "--batch", "8", "--lr", "1e-3", "--dev", "0.25", "--threads", "1")
@@ -70,6 +74,19 @@ def test_lstm(run, pairs, tmp_path):
     assert scored.returncode == 0, scored.stderr
 
 
+def test_lstm_knows_no_word_of_the_dev_pairs(run, tiny, pairs, tmp_path):
+    """Every pair has its number as a word; the model's word vectors are shorter than those of MiniLM, and are taken."""
+    done = run("train", "pairs.jsonl", "-o", "lstm", "--lstm", "--model", str(tiny("bert")), *FAST, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    model, _ = load_lstm(tmp_path / "lstm")
+    sides = split(read_pairs(TableFile(str(pairs), Columns())).pairs, 0.25, PLAN.seed)
+    known = [[pair.row in model.words.vocabulary for pair in side if len(pair.row) == 2] for side in sides]
+    assert all(known[0])
+    assert known[1]
+    assert not any(known[1])
+    assert model.training["width"] == model.table.shape[1] < 128
+
+
 def test_combine(run, pairs, tmp_path):
     done = run("train", "pairs.jsonl", "-o", "ours.json", "--combine", "-m", "chrf", "-m", "rouge1.f1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -95,9 +112,14 @@ def test_combine(run, pairs, tmp_path):
         (("--combine", "-m", "chrf", "--epochs", "3"), "--epochs does nothing here"),
         (("--combine", "--lstm"), "give one of them"),
         (("-o", "no/such/folder"), "there is no folder"),
+        (("-o", "/"), "-o must name a folder that is not there yet"),
+        (("-o", "taken", "--model", "./nowhere"), "taken.training: is not a folder"),  # said before the model is read
+        (("--mapping", "x" * 300), "expected opusparcus"),
+        (("--aspect", "tone"), "row 0 has one rating without a name"),
     ],
 )
 def test_errors_are_one_sentence(run, pairs, tmp_path, arguments, said):
+    (tmp_path / "taken.training").touch()
     done = run("train", "pairs.jsonl", "-o", "tuned", *arguments, cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n"), said in done.stderr) == (2, 1, True), done.stderr
 
@@ -106,15 +128,14 @@ def test_constant_ratings_and_one_row(run, pairs, tmp_path):
     row = {"candidate": "a", "reference": "b", "human": 3}
     (tmp_path / "one.jsonl").write_text(json.dumps(row) + "\n")
     (tmp_path / "equal.jsonl").write_text((json.dumps(row) + "\n") * 9)
-    for name, said in (("one", "nothing can be learned"), ("equal", "constant ratings")):
+    for name, said in (("one", "at least two rated pairs of texts, found 1"), ("equal", "constant ratings")):
         done = run("train", f"{name}.jsonl", "-o", "tuned", cwd=tmp_path)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
-    done = run("train", "one.jsonl", "-o", "tuned", "--mapping", "linear(0,5)", cwd=tmp_path)
-    assert (done.returncode, "at least two rated pairs of texts, found 1" in done.stderr) == (2, True), done.stderr
 
 
-def test_without_torch_it_says_what_to_install(pairs, tmp_path):
-    code = "import sys; sys.modules['torch'] = None; from evalign.cli.main import main; main(sys.argv[1:])"
+@pytest.mark.parametrize("package", ["torch", "transformers"])
+def test_without_the_extra_it_says_what_to_install(pairs, tmp_path, package):
+    code = f"import sys; sys.modules['{package}'] = None; from evalign.cli.main import main; main(sys.argv[1:])"
     done = subprocess.run([sys.executable, "-c", code, "train", "pairs.jsonl", "-o", "tuned"], cwd=tmp_path,
                           capture_output=True, encoding="utf-8")  # fmt: skip
     assert done.returncode == 2

@@ -59,6 +59,8 @@ def test_a_table_from_a_file(tmp_path):
         ("1=0.1,2=7", "between -1 and 1"),
         ("linear(3,3)", "two different numbers"),
         ("1=0.1,2", "expected opusparcus, linear"),
+        ("x" * 300, "expected opusparcus, linear"),  # too long for a file's name
+        ("x\0", "expected opusparcus, linear"),
     ],
 )
 def test_mappings_that_are_none(text, said):
@@ -83,10 +85,10 @@ def test_a_rating_outside_the_mapping_names_its_row(mapping, rating, said):
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([row(0, 1)], "all ratings are 1: nothing can be learned from constant ratings"),
-        ([row(0, 2), row(1, 2), row(2, 2)], "constant ratings"),
+        ([row(0, 1)], "at least two rated pairs of texts, found 1"),
+        ([row(0, 2), row(1, 2), row(2, 2)], "all ratings are 2: nothing can be learned from constant ratings"),
         ([], "no ratings"),
-        ([row(0, None), row(1, "")], "no ratings"),
+        ([row(0, None), row(1, ""), row(2, float("nan")), row(3, {})], "no ratings"),
         ([row(0, 1), row(1, "good")], "row r1: the human score is 'good', expected a number"),
         ([row(0, 1), row(1, float("inf"))], "row r1: the human score is inf, expected a finite"),
         ([row(0, 1), row(1, 2, references=())], "row r1 has no reference"),
@@ -121,6 +123,11 @@ def test_pairs_keep_the_rows_order_and_count_what_was_left_out():
 def test_a_named_rating():
     rows = [row(0, {"sense": 1, "style": 9}), row(1, {"sense": 3, "style": 9})]
     assert [pair.similarity for pair in read_pairs(InMemory(rows), aspect="sense").pairs] == [0, 1]
+    unrated = [row(2, None), row(3, {"style": 2}), row(4, {"sense": None}), row(5, {"sense": float("nan")}), row(6, "")]
+    found = read_pairs(InMemory([*unrated, *rows]), aspect="sense")
+    assert ([pair.row for pair in found.pairs], found.left_out) == (["r0", "r1"], {"no human score": 5})
+    with pytest.raises(InputError, match="there are no ratings named tone, only sense, style"):
+        read_pairs(InMemory(rows), aspect="tone")
     with pytest.raises(InputError, match="--aspect sense: row r0 has one rating without a name"):
         read_pairs(InMemory([row(0, 1)]), aspect="sense")
 

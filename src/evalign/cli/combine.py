@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import click
 from rich.table import Table
 
 from evalign.cli.options import stdout_console
-from evalign.errors import FileFormatError, SpecError
+from evalign.errors import FileFormatError, SpecError, TableError
+from evalign.folders import check_writable
 from evalign.jobs.rated import rate
 from evalign.jobs.rows import Columns, InMemory, TableFile
+from evalign.metrics.features import Feature
 from evalign.metrics.learned import with_threads
+from evalign.metrics.learned_file import LearnedFile
 from evalign.metrics.spec import format_spec
 from evalign.render.progress import progress
-from evalign.tuning.combine import Agreement, Combination, Combined, combine, expand_features
+from evalign.tuning.combine import (
+    Agreement,
+    Combination,
+    Combined,
+    combine,
+    expand_features,
+    sharing_text,
+)
 from evalign.tuning.layers import RatedRows
-from evalign.types import Row
 
 SHOWN = 12  # terms in the table
 
@@ -43,27 +54,52 @@ def combine_command(
     threads: int = 0,
 ) -> None:
     """Trains on the rated rows of `data`, writes `output` and prints what was learned."""
-    if not Path(output).resolve().parent.is_dir():
-        raise FileFormatError(f"{output}: cannot be written, there is no such folder")
-    features = [with_threads(one, threads) for one in expand_features(specs)]
+    check_writable(Path(output))
+    features = expand_features(specs)
     extra = (rating.document,) if rating.document else ()
     rows = [row for path in data for row in TableFile(path, replace(columns, extra=extra), input_format)]
     table = rate(InMemory(rows), [])
-    aspect = rating.aspect or next(iter(table.human))
-    if aspect not in table.human:
-        raise SpecError(f"--aspect {aspect}: people rated {', '.join(table.human)}")
-    documents = [_same_source(row) for row in table.rows] if rating.document is None else table.labels(rating.document)
+    aspect = _aspect(rating.aspect, list(table.human))
+    documents = sharing_text(table.rows) if rating.document is None else table.labels(rating.document)
     rated = RatedRows(table.rows, table.human[aspect], [""] * len(table.rows), documents)
+    plan = replace(plan, scale=rating.scale, human=aspect)
+    run = _run(rated, features, plan)
+    _check_unused(output, run)
     with progress("looking at rows", len(table.rows)) as advance:
-        made = combine(rated, features, replace(plan, scale=rating.scale, human=aspect), advance)
-    made.file.save(output)
+        made = combine(rated, [with_threads(one, threads) for one in features], plan, advance)
+    file = replace(made.file, trained={**made.file.trained, "run": run})
+    file.save(output)
     _show(made, {**table.left_out, **made.left_out})
-    click.echo(f"\n{output}: {format_spec('learned', {'file': output})}, sha256 {made.file.digest[:8]}")
+    click.echo(f"\n{output}: {format_spec('learned', {'file': output})}, sha256 {file.digest[:8]}")
 
 
-def _same_source(row: Row) -> str:
-    """What rows that must not be split between folds have in common."""
-    return row.source if row.source else "\n".join(row.references)
+def _aspect(given: str | None, rated: Sequence[str]) -> str:
+    if given is None and len(rated) > 1:
+        raise SpecError(f"people rated {', '.join(rated)}: choose one of them with --aspect")
+    if given is not None and given not in rated:
+        raise SpecError(f"--aspect {given}: people rated {', '.join(rated)}")
+    return given or rated[0]
+
+
+def _run(rated: RatedRows, features: Sequence[Feature], plan: Combination) -> str:
+    """sha256 of everything that training sees."""
+    rows = [(row.candidate, row.references, row.source) for row in rated.rows]
+    said = [rows, rated.human.tolist(), list(rated.documents), list(map(str, features)), astuple(plan)]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def _check_unused(output: str, run: str) -> None:
+    """Raises if another file would be lost; what the same command made is made again."""
+    if not Path(output).is_file():
+        return
+    try:
+        same = LearnedFile.load(output).trained.get("run") == run
+    except TableError:
+        same = False
+    if not same:
+        raise FileFormatError(
+            f"{output}: is there already, and not from this command on these rows; choose another -o, or delete it"
+        )
 
 
 def _show(made: Combined, left_out: dict[str, int]) -> None:
@@ -78,7 +114,7 @@ def _show(made: Combined, left_out: dict[str, int]) -> None:
     if len(heaviest) > SHOWN:
         click.echo(f"and {len(heaviest) - SHOWN} more")
     click.echo(
-        f"\nOn rows not seen ({said['rows']} rows of {said['documents']} sources, {said['folds']} folds), scale "
+        f"\nOn rows not seen ({said['rows']} rows in {said['documents']} groups, {said['folds']} folds), scale "
         f"{made.file.low:g} to {made.file.high:g}:\n  learned      {_line(made.held_out)}\n"
         f"  best single  {_line(made.single)}  {made.single_feature}"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from importlib import import_module
 from itertools import chain
@@ -19,7 +19,8 @@ from evalign.jobs.rows import Columns, InMemory, TableFile
 from evalign.metrics.spec import format_spec
 from evalign.render.progress import progress
 from evalign.tuning.plan import CHECKPOINT_SECONDS, LOSS_NAMES, MAX_LENGTH, Epoch, TrainingPlan, Watch
-from evalign.tuning.rated_pairs import DEFAULT_MAPPING, RatedPairs, read_pairs, split
+from evalign.tuning.rated_pairs import DEFAULT_MAPPING, RatedPair, RatedPairs, read_pairs, split
+from evalign.tuning.work_folder import check_target
 
 if TYPE_CHECKING:
     from evalign.tuning.trainee import Trainee
@@ -48,7 +49,7 @@ def _by_mode(about: str, name: str) -> str:
               help="Ratings to similarities: linear (lowest to highest), linear(1,5), opusparcus, 1=0.1,2=0.5,3=0.9, "
                    "or a file with such a table.")  # fmt: skip
 @click.option("--loss", type=click.Choice(LOSS_NAMES), default=PLAN.loss, show_default=True,
-              help="Order of the cosines, or squared error.")  # fmt: skip
+              help="Squared error of the cosines, or their order.")  # fmt: skip
 @click.option("--pooling", type=click.Choice(("mean", "cls", "max")), default="mean", show_default=True,
               help="How token vectors become one.")  # fmt: skip
 @click.option("--epochs", type=click.IntRange(1), help=_by_mode("Passes over the pairs.", "epochs"))
@@ -72,7 +73,7 @@ def _by_mode(about: str, name: str) -> str:
               help="With --combine: bertscore.f1, chrf, layers(bertscore), ...; repeat.")  # fmt: skip
 @click.option("--document", metavar="FIELD", help="With --combine: rows of one document stay in one fold.")
 @click.option("--scale", type=(float, float), metavar="LOW HIGH", help="With --combine: the ends of the human scale.")
-@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="With --combine.")
+@click.option("--folds", type=click.IntRange(3), default=5, show_default=True, help="With --combine.")
 @click.option("--nonnegative", is_flag=True, help="With --combine: no metric may count against a text.")
 @human_option
 @column_options
@@ -109,8 +110,9 @@ def _fit(output: Path, data: RatedPairs, plan: TrainingPlan, lstm: bool, given: 
     import_module("evalign.tuning.trainee")  # first: it says what to install where torch is missing
     from evalign.tuning.run import train_to
 
+    check_target(output)
     train, _ = split(data.pairs, plan.dev, plan.seed)
-    trainee, spec = (_lstm if lstm else _encoder)(output, data, plan, given)
+    trainee, spec = (_lstm if lstm else _encoder)(output, train, plan, given)
     for why, count in data.left_out.items():
         click.echo(f"left out: {count} rows, {why}", err=True)
     with progress("training", plan.epochs * plan.steps_per_epoch(len(train))) as advance:
@@ -124,7 +126,7 @@ def _fit(output: Path, data: RatedPairs, plan: TrainingPlan, lstm: bool, given: 
     click.echo(f"Use it as: {spec}")
 
 
-def _encoder(output: Path, data: RatedPairs, plan: TrainingPlan, given: Mapping[str, Any]) -> tuple[Trainee, str]:
+def _encoder(output: Path, _: Sequence[RatedPair], plan: TrainingPlan, given: Mapping[str, Any]) -> tuple[Trainee, str]:
     from evalign.tuning.encoder_trainee import EncoderTrainee
 
     trainee = EncoderTrainee(given["model"], given["pooling"], given["max_length"], given["device"])
@@ -132,10 +134,12 @@ def _encoder(output: Path, data: RatedPairs, plan: TrainingPlan, given: Mapping[
     return trainee, format_spec("sbert", {"model": str(output), **pooling})
 
 
-def _lstm(output: Path, data: RatedPairs, plan: TrainingPlan, given: Mapping[str, Any]) -> tuple[Trainee, str]:
+def _lstm(
+    output: Path, train: Sequence[RatedPair], plan: TrainingPlan, given: Mapping[str, Any]
+) -> tuple[Trainee, str]:
     from evalign.tuning.lstm_trainee import LSTMSettings, LSTMTrainee
 
-    texts = [text for pair in data.pairs for text in (pair.first, pair.second)]
+    texts = [text for pair in train for text in (pair.first, pair.second)]
     settings = LSTMSettings(pooling=given["pooling"], start=given["model"], seed=plan.seed)
     return LSTMTrainee(texts, settings), format_spec("lstm", {"file": str(output)})
 

@@ -18,6 +18,7 @@ from evalign.errors import FileFormatError, LengthMismatchError, MissingExtraErr
 from evalign.jobs.files import STDIN, check_readable, count_lines, read_lines, rereadable, shown
 from evalign.types import Row
 
+REFERENCE_FIELDS = ("references", "reference")  # where none are named
 FORMATS = ("jsonl", "csv", "tsv", "parquet")  # the keys of READERS
 
 
@@ -47,6 +48,12 @@ class Columns:
     system: str = "system"
     human: str = "human"
     extra: tuple[str, ...] = ()  # fields that are carried along, such as the language pair
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every field that is read."""
+        references = self.references or REFERENCE_FIELDS
+        return frozenset((self.candidate, *references, self.source, self.id, self.system, self.human, *self.extra))
 
 
 @dataclass(frozen=True)
@@ -132,7 +139,7 @@ class TableFile:
         return count_lines(self.path)
 
     def __iter__(self) -> Iterator[Row]:
-        for number, (place, record) in enumerate(READERS[self._kind()](self.path), 1):
+        for number, (place, record) in enumerate(READERS[self._kind()](self.path, self.columns), 1):
             yield _row(record, self.columns, place, number)
 
     def _kind(self) -> str:
@@ -152,7 +159,7 @@ class TableFile:
 Record = tuple[str, Mapping[str, Any]]  # where it stands, for messages; its fields
 
 
-def _jsonl(path: str) -> Iterator[Record]:
+def _jsonl(path: str, _: Columns) -> Iterator[Record]:
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip():
             continue
@@ -166,7 +173,7 @@ def _jsonl(path: str) -> Iterator[Record]:
         yield place, record
 
 
-def _separated(path: str, delimiter: str) -> Iterator[Record]:
+def _separated(path: str, columns: Columns, delimiter: str) -> Iterator[Record]:
     csv.field_size_limit(2**31 - 1)  # the largest that every platform takes
     lines = (f"{line}\n" for line in read_lines(path))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -174,6 +181,10 @@ def _separated(path: str, delimiter: str) -> Iterator[Record]:
         header = next(reader, None)
         if header is None:
             return
+        if repeated := sorted(name for name in columns.names if header.count(name) > 1):
+            raise FileFormatError(
+                f"{shown(path)}: the header has {header.count(repeated[0])} fields {repeated[0]!r}: rename all but one"
+            )
         for values in reader:
             place = f"{shown(path)}:{reader.line_num}"
             if len(values) != len(header):
@@ -183,7 +194,7 @@ def _separated(path: str, delimiter: str) -> Iterator[Record]:
         raise FileFormatError(f"{shown(path)}:{reader.line_num}: not {delimiter!r}-separated ({error})") from error
 
 
-def _parquet(path: str) -> Iterator[Record]:
+def _parquet(path: str, _: Columns) -> Iterator[Record]:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -199,7 +210,7 @@ def _parquet(path: str) -> Iterator[Record]:
         raise FileFormatError(f"{shown(path)}: not a Parquet file ({error})") from error
 
 
-READERS: dict[str, Callable[[str], Iterator[Record]]] = {
+READERS: dict[str, Callable[[str, Columns], Iterator[Record]]] = {
     "jsonl": _jsonl,
     "csv": partial(_separated, delimiter=","),
     "tsv": partial(_separated, delimiter="\t"),
@@ -221,7 +232,7 @@ def _row(record: Mapping[str, Any], columns: Columns, place: str, number: int) -
 
 
 def _references(record: Mapping[str, Any], columns: Columns, place: str) -> Iterator[str]:
-    names: Iterable[str] = columns.references or [name for name in ("references", "reference") if name in record]
+    names: Iterable[str] = columns.references or [name for name in REFERENCE_FIELDS if name in record]
     for name in names:
         value = _field(record, name, place)
         if isinstance(value, str):

@@ -103,9 +103,14 @@ class FeatureScorer:
 
     @property
     def signatures(self) -> list[str]:
-        """What each feature's numbers depend on; the field is part of the feature, not of this."""
-        said = {one: text for part in self._parts for one, text in part.signatures().items()}
-        return [LENGTH_RATIO if one.metric is None else said[one.metric] for one in self.features]
+        """What must be the same in training and use; the field is part of the feature, not of this."""
+        return [comparable(one) for one in self.whole_signatures]
+
+    @property
+    def whole_signatures(self) -> list[Signature]:
+        """All that each feature's numbers depend on, tables counted from the rows at hand included."""
+        said = {one: signature for part in self._parts for one, signature in part.signatures().items()}
+        return [Signature(LENGTH_RATIO, {}) if one.metric is None else said[one.metric] for one in self.features]
 
     def layers_of(self, one: TokenMetric) -> str:
         """The layers that a token metric among the features uses, written out."""
@@ -148,8 +153,8 @@ class _Alone:
     def __init__(self, one: Metric, scorer: Scorer) -> None:
         self.metric, self.scorer = one, scorer
 
-    def signatures(self) -> dict[Metric, str]:
-        return {self.metric: comparable(self.scorer.signature)}
+    def signatures(self) -> dict[Metric, Signature]:
+        return {self.metric: self.scorer.signature}
 
     def look(self, rows: list[Row]) -> _Seen:
         segments, fields = self.scorer.score(rows), self.metric.fields
@@ -175,13 +180,13 @@ class _Pass:
         self.settings = settings
         self.memory = next(iter(self.scorers.values())).memory
 
-    def signatures(self) -> dict[Metric, str]:
-        found: dict[Metric, str] = {}
+    def signatures(self) -> dict[Metric, Signature]:
+        found: dict[Metric, Signature] = {}
         for setting, some in self.settings.items():
             whole = self.scorers[setting].signature
             for one in some:
                 own = {**whole.settings, "layer": "+".join(map(str, self.layers[one]))}
-                found[one] = comparable(Signature(whole.name, own))
+                found[one] = Signature(whole.name, own)
         return found
 
     def look(self, rows: list[Row]) -> _Seen:

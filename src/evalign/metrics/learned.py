@@ -114,12 +114,19 @@ def check_parts(name: str, content: LearnedFile, parts: FeatureScorer) -> None:
 
 
 def parts_digest(parts: FeatureScorer) -> str:
-    """Eight digits over the signatures of all parts."""
-    return hashlib.sha256("\n".join(parts.signatures).encode("utf-8", "surrogatepass")).hexdigest()[:SHOWN_DIGITS]
+    """Eight digits over the whole signatures of all parts: an IDF table counted from other rows gives others."""
+    said = "\n".join(map(str, parts.whole_signatures))
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:SHOWN_DIGITS]
 
 
 def _features(name: str, content: LearnedFile) -> list[Feature]:
-    try:
-        return [feature for term in content.terms for feature in parse_features(term.feature)]
-    except EvalignError as error:
-        raise TableError(f"{name}: a feature cannot be used here: {error}") from error
+    found: list[Feature] = []
+    for term in content.terms:
+        try:
+            some = parse_features(term.feature)
+        except EvalignError as error:
+            raise TableError(f"{name}: a feature cannot be used here: {error}") from error
+        if len(some) != 1:
+            raise TableError(f"{name}: {term.feature} is {len(some)} features, expected one; train it again")
+        found += some
+    return found

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,8 @@ from evalign.types import Floats
 
 FORMAT = "evalign-learned"
 VERSION = 1
+LARGEST = 1e100  # of any number: weights by scales by features stay far from overflow
+REACHED = ("rmse", "rows", "folds")  # what `trained` says of agreement: all of it, or nothing
 
 
 @dataclass(frozen=True)
@@ -105,16 +106,19 @@ class LearnedFile:
                 )
                 for one in said["terms"]
             )
-            found = cls(
-                terms, _number(said["intercept"]), _number(said["low"]), _number(said["high"]), dict(said["trained"])
-            )
+            intercept, low, high = (_number(said[key]) for key in ("intercept", "low", "high"))
+            found = cls(terms, intercept, low, high, _trained(said["trained"]))
             fits = _sha256(said) == plain["sha256"]
         except EvalignError:
             raise
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
             raise TableError(f"{name}: not a learned metric ({error!r}); make one: evalign train --combine") from error
-        if not fits or not found.terms or found.low >= found.high or any(t.scale <= 0 for t in terms):
+        if not fits:
             raise TableError(f"{name}: its content does not fit its sha256: it was changed or damaged; train it again")
+        if not found.terms or found.low >= found.high or any(t.scale < 1 / LARGEST for t in terms):
+            raise TableError(
+                f"{name}: expected terms whose scale is at least {1 / LARGEST:g}, and low below high; train it again"
+            )
         return found
 
 
@@ -125,6 +129,17 @@ def _sha256(content: Any) -> str:
 
 def _number(value: Any) -> float:
     number = float(value)
-    if not math.isfinite(number):
-        raise ValueError(f"{value!r} is no finite number")
+    if not abs(number) <= LARGEST:
+        raise ValueError(f"{value!r} is no number up to {LARGEST:g}")
     return number
+
+
+def _trained(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"trained is {type(value).__name__}, expected an object")
+    if REACHED[0] in value:
+        for name in REACHED:
+            if type(value[name]) not in (int, float):
+                raise TypeError(f"trained says {name} {value[name]!r}, expected a number")
+            _number(value[name])
+    return dict(value)

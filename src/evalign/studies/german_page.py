@@ -66,8 +66,8 @@ def _about_tuning(study: GermanStudy) -> str:
     apart = f"; {shared} more were left out because a text of theirs is judged here" if shared else ""
     return (
         f"{listed(list(study.tuned))} was also fine-tuned on {len(pairs.pairs)} rated pairs ({plan.loss}, "
-        f"{plan.epochs} epochs), none of whose texts is judged here{apart}. The LSTM, a bidirectional one over words as "
-        "before there were transformers, was trained on the same pairs."
+        f"{plan.epochs} epochs), none of whose texts is judged here{apart}. The LSTM, a bidirectional one over words "
+        "as before there were transformers, was trained on the same pairs."
     )
 
 

@@ -22,6 +22,7 @@ from evalign.tuning.plan import Epoch
 from evalign.tuning.trainee import torch
 
 INDEX = "checkpoint.json"
+OURS = (INDEX, "step-*.safetensors", "best-*.safetensors", ".*.part")
 Tensors = Mapping[str, torch.Tensor]
 
 
@@ -54,7 +55,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, run: Mapping[str, Any]
     files = {f"step-{position.step:08d}.safetensors": _flat(groups)}
     if position.best is not None:
         files[f"best-{position.best.number:04d}.safetensors"] = _flat({"best": checkpoint.best})
-    known = _digests(folder)
+    known = _digests(folder, run)
     digests = {}
     for name, tensors in files.items():
         if name.startswith("best-") and name in known and (folder / name).is_file():
@@ -65,11 +66,18 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, run: Mapping[str, Any]
         digests[name] = file_digest(folder / name)
     with whole_file(folder / INDEX) as stream:
         json.dump({"run": run, "position": asdict(position), "files": digests}, stream, indent=1)
-    _tidy(folder, set(digests))
+    _tidy(folder, {INDEX, *digests})
 
 
 def load_checkpoint(folder: Path, run: Mapping[str, Any]) -> Checkpoint | None:
-    """The checkpoint in the folder; None if there is none that can be read; an error if it is another run's."""
+    """The checkpoint in the folder; an error if it is another run's; None if none can be read, and its remains go."""
+    found = _read(folder, run)
+    _tidy(folder, set() if found is None else {INDEX, *found[0]})
+    return None if found is None else found[1]
+
+
+def _read(folder: Path, run: Mapping[str, Any]) -> tuple[dict[str, str], Checkpoint] | None:
+    """The tensor files with their digests, and what they hold."""
     try:
         said = json.loads((folder / INDEX).read_text("utf-8"))
         theirs, position, digests = said["run"], _position(said["position"]), dict(said["files"])
@@ -89,8 +97,7 @@ def load_checkpoint(folder: Path, run: Mapping[str, Any]) -> Checkpoint | None:
             tensors.update(load_file(folder / Path(name).name))
     except (OSError, SafetensorError):
         return None
-    _tidy(folder, set(digests))
-    return Checkpoint(position, *(_group(tensors, name) for name in ("weights", "moments", "best")))
+    return digests, Checkpoint(position, *(_group(tensors, name) for name in ("weights", "moments", "best")))
 
 
 def _position(said: Mapping[str, Any]) -> Position:
@@ -112,15 +119,17 @@ def _group(tensors: Tensors, group: str) -> Tensors:
     return {name.removeprefix(f"{group}/"): tensor for name, tensor in tensors.items() if name.startswith(f"{group}/")}
 
 
-def _digests(folder: Path) -> dict[str, str]:
+def _digests(folder: Path, run: Mapping[str, Any]) -> dict[str, str]:
+    """The tensor files that this very run wrote."""
     try:
-        return dict(json.loads((folder / INDEX).read_text("utf-8"))["files"])
+        said = json.loads((folder / INDEX).read_text("utf-8"))
+        return dict(said["files"]) if said["run"] == json.loads(json.dumps(run)) else {}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
 
 def _tidy(folder: Path, wanted: set[str]) -> None:
-    for file in [*folder.glob("*.safetensors"), *folder.glob(".*.part")]:
+    for file in (one for pattern in OURS for one in folder.glob(pattern)):
         if file.name not in wanted:
             try:
                 file.unlink(missing_ok=True)

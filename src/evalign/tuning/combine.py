@@ -2,31 +2,38 @@
 
     rows -> features, each model encoding once -> standardise -> ridge, its strength by cross-validation -> file
 
-Rows of one source stay in one fold, so that no text is judged by weights that saw another translation of it.
+Rows that share a text stay in one fold, so that no text is judged by weights that saw it elsewhere.
 """
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
+from evalign.encoders.opening import FAKE
 from evalign.errors import InputError, SpecError, UndefinedStatisticError
+from evalign.metrics.base import Metric
 from evalign.metrics.features import EVERY_FIELD, WRITTEN, Feature, FeatureScorer, fields_of, parse_features
 from evalign.metrics.learned_file import LearnedFile, Term
 from evalign.metrics.registry import metric
-from evalign.metrics.tokens import TokenMetric
+from evalign.metrics.tokens import CORPUS_IDF, TokenMetric
 from evalign.stats.correlation import pearson, spearman
 from evalign.tuning.grid import depth
 from evalign.tuning.layers import DEFAULT_FOLDS, RatedRows, document_folds
-from evalign.tuning.ridge import Shape, best_shape, fit, held_out, honest
+from evalign.tuning.rated_pairs import RatedPair, text_groups
+from evalign.tuning.ridge import FEWEST_FOLDS, Shape, best_shape, ends_of, fit, held_out, honest
 from evalign.types import Floats, Row
 from evalign.version import __version__
 
 BLOCK_ROWS = 256
+RUN_TIME = ("backend", "device", "threads", "token_budget")  # options that say how to compute, not what
+PATHS = {"model": os.path.isdir, "file": os.path.exists, "idf": os.path.exists}
+NO_PATHS = (FAKE, "no", *CORPUS_IDF)  # values of these options that are words even where a file has that name
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,17 @@ def expand_features(specs: Iterable[str]) -> list[Feature]:
     return list(dict.fromkeys(found))
 
 
+def sharing_text(rows: Sequence[Row]) -> list[str]:
+    """What must stay in one fold: a label that rows have in common if they share a source, candidate or reference."""
+    pairs: list[RatedPair] = []
+    firsts: list[int] = []
+    for row in rows:
+        texts = [text for text in (row.candidate, *row.references, row.source or "") if text.strip()] or [""]
+        firsts.append(len(pairs))
+        pairs += [RatedPair(texts[0], text, 0.0, row.id) for text in texts]
+    return [str(group) for group in text_groups(pairs)[firsts]] if pairs else []
+
+
 def combine(
     rated: RatedRows,
     features: Sequence[Feature],
@@ -98,21 +116,21 @@ def combine(
         rated = RatedRows(rows, np.asarray(rated.human)[kept], groups, documents)
         if not rows:
             raise InputError(f"no row could be scored: {'; '.join(problems)}")
-        check_ratings(rated, plan)
     return replace(train(rated, values[kept], scorer, plan), left_out=dict(problems))
 
 
 def train(rated: RatedRows, values: Floats, scorer: FeatureScorer, plan: Combination) -> Combined:
     """The same from features that are there, (rows, features)."""
+    check_ratings(rated, plan)
     human = np.asarray(rated.human, dtype=np.float64)
     folds = document_folds(rated.documents, plan.folds, plan.seed)
     signs = np.array([float(one.sign) for one in scorer.features])
     shape = best_shape(values, human, signs, folds, Shape(nonnegative=plan.nonnegative))
     line = fit(values, human, signs, shape)
-    low, high = plan.scale or (float(human.min()), float(human.max()))
-    predicted = np.clip(honest(values, human, signs, folds, shape), low, high)
-    reached = _agreement(predicted, human)
-    single, alone = _best_single(values, human, folds)
+    low, high = plan.scale or ends_of(human)
+    reached = _agreement(honest(values, human, signs, folds, shape, plan.scale), human)
+    single, alone = _best_single(values, human, folds, plan)
+    features = _settled(scorer)
     trained: dict[str, Any] = {
         "evalign": __version__,
         "human": plan.human,
@@ -127,12 +145,10 @@ def train(rated: RatedRows, values: Floats, scorer: FeatureScorer, plan: Combina
     terms = tuple(
         Term(str(one), signature, *(float(number) for number in numbers))
         for one, signature, *numbers in zip(
-            _settled(scorer), scorer.signatures, line.means, line.scales, line.weights, strict=True
+            features, scorer.signatures, line.means, line.scales, line.weights, strict=True
         )
     )
-    return Combined(
-        LearnedFile(terms, line.intercept, low, high, trained), reached, alone, str(scorer.features[single]), {}
-    )
+    return Combined(LearnedFile(terms, line.intercept, low, high, trained), reached, alone, str(features[single]), {})
 
 
 def look_at(
@@ -161,14 +177,18 @@ def look_at(
 
 
 def check_ratings(rated: RatedRows, plan: Combination) -> None:
-    """Raises for ratings that nothing can be learned from."""
-    if plan.folds < 2:
-        raise SpecError(f"folds={plan.folds}: expected at least 2")
+    """Raises for ratings that nothing can be learned from, and for plans that cannot be followed."""
+    if plan.folds < FEWEST_FOLDS:
+        raise SpecError(
+            f"folds={plan.folds}: expected at least {FEWEST_FOLDS}, one to judge on, others to choose the shrinkage by"
+        )
+    if plan.scale is not None and not (np.isfinite(plan.scale).all() and plan.scale[0] < plan.scale[1]):
+        raise SpecError(f"scale {plan.scale[0]:g} to {plan.scale[1]:g}: expected two finite numbers, the lower first")
     documents = len(set(rated.documents))
     if documents < plan.folds:
         raise InputError(
-            f"{plan.folds} folds need rows of at least as many sources, found {documents} ({len(rated.rows)} rows); "
-            "give more rows, or fewer folds"
+            f"{plan.folds} folds need at least as many groups of rows that share no text (or documents), found "
+            f"{documents} ({len(rated.rows)} rows); give more rows, or fewer folds"
         )
     human = np.asarray(rated.human, dtype=np.float64)
     if np.ptp(human) == 0:
@@ -181,11 +201,11 @@ def check_ratings(rated: RatedRows, plan: Combination) -> None:
         )
 
 
-def _best_single(values: Floats, human: Floats, folds: Any) -> tuple[int, Agreement]:
+def _best_single(values: Floats, human: Floats, folds: Any, plan: Combination) -> tuple[int, Agreement]:
     """The feature that alone, as a line, predicts best; it is chosen on all rows, which favours it."""
     ones, found = np.ones(1), []
     for column in range(values.shape[1]):
-        predicted = held_out(values[:, [column]], human, ones, folds, Shape(1e-6))
+        predicted = held_out(values[:, [column]], human, ones, folds, Shape(1e-6), plan.scale)
         found.append((float(((predicted - human) ** 2).mean()), column, predicted))
     _, best, predicted = min(found, key=lambda one: one[:2])
     return best, _agreement(predicted, human)
@@ -201,13 +221,26 @@ def _agreement(predicted: Floats, human: Floats) -> Agreement:
 
 
 def _settled(scorer: FeatureScorer) -> list[Feature]:
-    """The features with their layers written out, so that a new default cannot change what a file means."""
+    """The features with layers and paths written out: neither a new default nor another folder changes a file."""
     settled = []
     for one in scorer.features:
-        if isinstance(one.metric, TokenMetric):
-            one = replace(one, metric=replace(one.metric, layer=scorer.layers_of(one.metric), threads=0))
+        if one.metric is not None:
+            layer = {"layer": scorer.layers_of(one.metric)} if isinstance(one.metric, TokenMetric) else {}
+            one = replace(one, metric=replace(one.metric, **_lasting(one.metric), **layer))
         settled.append(one)
     return settled
+
+
+def _lasting(metric: Metric) -> dict[str, Any]:
+    """Options that mean the same on another machine's processor and, for files of this one, in another folder."""
+    changed: dict[str, Any] = {}
+    for item in fields(metric):
+        value = getattr(metric, item.name)
+        if item.name in RUN_TIME:
+            changed[item.name] = item.default
+        elif item.name in PATHS and value not in NO_PATHS and PATHS[item.name](value):
+            changed[item.name] = os.path.abspath(value)
+    return changed
 
 
 def _needs_corpus(one: Feature) -> bool:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from transformers import AutoConfig, AutoModel
 
 from evalign.encoders.base import Reading
 from evalign.encoders.batching import TOKEN_BUDGET, pad, plan_batches
+from evalign.encoders.digest import file_digest
 from evalign.encoders.families import FAMILIES, pad_token
 from evalign.encoders.models import Located, locate
 from evalign.encoders.tokenizer import Tokenizer
@@ -27,7 +27,7 @@ from evalign.encoders.windows import plan_windows
 from evalign.errors import FileFormatError, SpecError, UnsupportedModelError, nearest
 from evalign.folders import whole_file
 from evalign.tuning.plan import MAX_LENGTH
-from evalign.tuning.trainee import torch
+from evalign.tuning.trainee import torch, transformers
 
 POOLINGS = ("mean", "cls", "max")
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json",
@@ -54,13 +54,8 @@ class EncoderTrainee:
         self._pad = fill if 0 <= fill < settings.vocab_size else 0
         self._pooling, self._device = pooling, device
         self._pooled_before = any("pooler" in name for name in tensor_places(located.directory))
-        self.name = f"{located.pinned}|pooling:{pooling}|max_length:{limit}"
+        self.name = _identity(located, device) + f"|pooling:{pooling}|max_length:{limit}"
         self.max_length = limit
-
-    @property
-    def light(self) -> bool:
-        """Whether the result runs without torch."""
-        return self._model.config.model_type in FAMILIES
 
     def vectors(self, texts: Sequence[str]) -> torch.Tensor:
         """Pooled last-layer vectors (texts, width); texts of like length run together, or padding is half the work."""
@@ -145,16 +140,23 @@ class EncoderTrainee:
         return sequences
 
 
+def _identity(located: Located, device: str) -> str:
+    """All but the texts and the plan that decides the trained weights: dropout is in the config, tokens are not."""
+    files = {name: file_digest(located.directory / f"{name}.json")[:8] for name in ("config", "tokenizer")}
+    parts = files | {"transformers": transformers.__version__, "device": device}
+    return "|".join([located.pinned, *(f"{key}:{value}" for key, value in parts.items())])
+
+
 def _loaded(located: Located, device: str) -> Any:
     directory = located.directory
     with loading(directory, device):
-        config = AutoConfig.from_pretrained(directory)
+        config = transformers.AutoConfig.from_pretrained(directory)
         if config.is_encoder_decoder or getattr(config, "text_config", None) is not None:
             raise UnsupportedModelError(
                 f"{directory}: a {config.model_type} model has more parts than a text encoder, and only plain encoders "
                 f"can be trained ({', '.join(FAMILIES)}, and others that transformers loads as an AutoModel)"
             )
-        return load(AutoModel, directory, "fp32").to(device)
+        return load(transformers.AutoModel, directory, "fp32").to(device)
 
 
 def _write(file: Path, content: object) -> None:

@@ -37,6 +37,10 @@ Result = TypeVar("Result")
 LOOP = 1  # grows when the same plan would give other weights
 
 
+class DivergedError(ModelError):
+    """The same command would end here again: its checkpoints are of no use."""
+
+
 def fit(
     trainee: Trainee,
     pairs: Sequence[RatedPair],
@@ -134,7 +138,7 @@ class _Loop:
         loss = self._within_memory(gradients, save)
         length = torch.nn.utils.clip_grad_norm_(self.parameters, LARGEST_GRADIENT)
         if not (math.isfinite(loss) and math.isfinite(length)):
-            raise ModelError(
+            raise DivergedError(
                 f"training diverged at step {self.position.step + 1}: the loss is {loss}, its gradient {length:g}; "
                 f"{LOWER}"
             )
@@ -150,7 +154,7 @@ class _Loop:
         if self.dev:
             found = self._within_memory(lambda micro: cosines(self.trainee, self.dev, micro), save)
             if not np.isfinite(found).all():
-                raise ModelError(f"after epoch {number} the model gives NaN or infinite vectors; {LOWER}")
+                raise DivergedError(f"after epoch {number} the model gives NaN or infinite vectors; {LOWER}")
             try:
                 score = spearman(found, targets(self.dev))
             except UndefinedStatisticError:  # all cosines are equal: they agree with nobody

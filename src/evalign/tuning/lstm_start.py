@@ -16,7 +16,7 @@ from scipy import sparse
 from evalign.encoders.lstm_words import WordRows, split_words
 from evalign.encoders.models import locate
 from evalign.encoders.tokenizer import Tokenizer
-from evalign.encoders.weights import tensor_places
+from evalign.encoders.weights import TensorPlace, tensor_places
 from evalign.errors import SpecError, UnsupportedModelError
 from evalign.types import Floats
 
@@ -40,7 +40,7 @@ def model_start(texts: Iterable[str], width: int, buckets: int, model: str) -> t
     whole words differ most; that of a letter group the mean of the whole words that have it.
     """
     directory = locate(model).directory
-    rows, tokenizer = _embeddings(directory, model), Tokenizer.from_directory(directory)
+    rows, tokenizer = _embeddings_place(directory, model).read(), Tokenizer.from_directory(directory)
     if width > rows.shape[1]:
         raise SpecError(
             f"width={width}: the word vectors of {model} have {rows.shape[1]} numbers, take at most so many"
@@ -55,14 +55,19 @@ def model_start(texts: Iterable[str], width: int, buckets: int, model: str) -> t
     return words, (table / np.sqrt((vectors**2).mean())).astype(np.float32)
 
 
-def _embeddings(directory: Path, model: str) -> Floats:
+def word_width(model: str) -> int:
+    """How many numbers the model's word vectors have."""
+    return _embeddings_place(locate(model).directory, model).shape[1]
+
+
+def _embeddings_place(directory: Path, model: str) -> TensorPlace:
     places = tensor_places(directory)
     names = [name for name in places if name.endswith(EMBEDDINGS)]
     if len(names) != 1:
         raise UnsupportedModelError(
             f"start={model}: expected one tensor *.{EMBEDDINGS} in it, found {len(names)}; take minilm or random"
         )
-    return places[names[0]].read()
+    return places[names[0]]
 
 
 def _whole_words(tokenizer: Tokenizer) -> list[str]:

@@ -8,16 +8,17 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from evalign.encoders.digest import file_digest
 from evalign.encoders.lstm import POOLINGS, LSTMModel
 from evalign.encoders.lstm_cell import GATES, CellWeights
 from evalign.encoders.lstm_file import FILE_NAME, save_lstm
 from evalign.encoders.lstm_words import split_words, word_vectors
 from evalign.encoders.models import locate
 from evalign.errors import InputError, MissingExtraError, SpecError, nearest
-from evalign.tuning.lstm_start import RANDOM, model_start, random_start
+from evalign.tuning.lstm_start import RANDOM, model_start, random_start, word_width
 from evalign.version import __version__
 
 try:
@@ -30,7 +31,7 @@ except ImportError as error:
 class LSTMSettings:
     """Everything but the texts that decides an untrained encoder. docs/lstm.md says how the defaults were chosen."""
 
-    width: int = 128  # of a word's vector
+    width: int = 128  # of a word's vector; fewer if the model to begin with has fewer
     size: int = 128  # of the cell state, per direction
     pooling: str = "mean"
     buckets: int = 4096  # rows for the letter groups of unknown words
@@ -54,22 +55,27 @@ class LSTMTrainee(torch.nn.Module):
 
     def __init__(self, texts: Iterable[str], settings: LSTMSettings | None = None) -> None:
         super().__init__()
-        self.settings = settings = settings or LSTMSettings()
+        settings = settings or LSTMSettings()
+        if settings.start != RANDOM:
+            settings = replace(settings, width=min(settings.width, word_width(settings.start)))
+        self.settings = settings
         texts = sorted(set(texts))
         if not any(split_words(text) for text in texts):
             raise InputError("the training texts have no words to learn from")
         if settings.start == RANDOM:
-            origin = RANDOM
+            origin = {"start": RANDOM}
             self.words, table = random_start(texts, settings.width, settings.buckets, settings.seed)
         else:
-            origin = locate(settings.start).pinned
             self.words, table = model_start(texts, settings.width, settings.buckets, settings.start)
+            located = locate(settings.start)
+            tokenizer = file_digest(located.directory / "tokenizer.json")[:8]
+            origin = {"start": located.pinned, "tokenizer": tokenizer}
         self.table = torch.from_numpy(table)
         if settings.learn_words or settings.start == RANDOM:
             self.table = torch.nn.Parameter(self.table)
         self.from_word, self.from_hidden, self.bias = _untrained(settings)
         digest = hashlib.sha256("\n".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
-        self._training: dict[str, object] = asdict(settings) | {"start": origin, "texts": len(texts), "sha256": digest}
+        self._training: dict[str, object] = asdict(settings) | origin | {"texts": len(texts), "sha256": digest}
         self.name = "lstm|" + "|".join(f"{key}:{value}" for key, value in self._training.items())
 
     def vectors(self, texts: Sequence[str]) -> torch.Tensor:

@@ -7,6 +7,7 @@ table. Out: a `RatingMapping`, which refuses every rating that it was not made f
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -97,7 +98,7 @@ def parse_mapping(text: str, ratings: Iterable[float]) -> RatingMapping:
         return Linear(min(found), max(found))
     if line := LINEAR.fullmatch(text):
         return Linear(float(line[1]), float(line[2]))
-    if "=" not in text and Path(text).is_file():
+    if "=" not in text and os.path.isfile(text):  # Path.is_file fails on what is too long for a name
         return _table(_read(Path(text)), text)
     return _table(text, text)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +48,7 @@ def read_pairs(source: RowSource, mapping: str = DEFAULT_MAPPING, aspect: str | 
     """One pair per reference of every rated row; a rating outside the mapping is an error that names its row."""
     left_out: Counter[str] = Counter()
     rated: list[tuple[Row, float]] = []
+    names: dict[Any, None] = {}
     for row in source:
         rating = rating_of(row, aspect)
         if rating is None:
@@ -56,16 +57,15 @@ def read_pairs(source: RowSource, mapping: str = DEFAULT_MAPPING, aspect: str | 
             raise InputError(f"row {row.id} has no reference: training compares the candidate with it")
         else:
             rated.append((row, rating))
+            left_out["empty text"] += len(row.references) - len(_compared(row))
+        names |= dict.fromkeys(row.human) if isinstance(row.human, Mapping) else {}
+    _check_count(rated, names, aspect)
     worth = parse_mapping(mapping, (rating for _, rating in rated))
     pairs = []
     for row, rating in rated:
         similarity = _similarity(worth, rating, row)
-        for reference in row.references:
-            if row.candidate.strip() and reference.strip():
-                pairs.append(RatedPair(row.candidate, reference, similarity, row.id))
-            else:
-                left_out["empty text"] += 1
-    return RatedPairs(tuple(_varied(pairs)), str(worth), dict(left_out))
+        pairs += [RatedPair(row.candidate, reference, similarity, row.id) for reference in _compared(row)]
+    return RatedPairs(tuple(_varied(pairs)), str(worth), dict(+left_out))
 
 
 def split(pairs: Sequence[RatedPair], share: float, seed: int) -> tuple[list[RatedPair], list[RatedPair]]:
@@ -115,23 +115,26 @@ def targets(pairs: Sequence[RatedPair]) -> Floats:
 
 
 def rating_of(row: Row, aspect: str | None) -> float | None:
-    """The row's human score as a number, None if it has none; named ratings need an `aspect`."""
+    """The row's human score as a number; None if it has none, or not of this `aspect`, or NaN."""
     value = row.human
+    named = isinstance(value, Mapping)
     if isinstance(value, Mapping):
-        if aspect is None or aspect not in value:
+        if value and aspect is None:
             raise InputError(
                 f"row {row.id} has ratings named {', '.join(map(str, value))}: choose one of them with --aspect"
             )
-        value = value[aspect]
-    elif aspect is not None:
-        raise InputError(f"--aspect {aspect}: row {row.id} has one rating without a name")
+        value = value.get(aspect)
     if value is None or value == "":
         return None
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise FileFormatError(f"row {row.id}: the human score is {str(value)[:40]!r}, expected a number") from None
-    if not np.isfinite(number):
+    if np.isnan(number):  # how tables write a missing number
+        return None
+    if aspect is not None and not named:
+        raise InputError(f"--aspect {aspect}: row {row.id} has one rating without a name")
+    if np.isinf(number):
         raise FileFormatError(f"row {row.id}: the human score is {number}, expected a finite number")
     return number
 
@@ -149,9 +152,20 @@ def _similarity(worth: RatingMapping, rating: float, row: Row) -> float:
         raise InputError(f"row {row.id}: {error}") from None
 
 
+def _compared(row: Row) -> list[str]:
+    """The references that can be compared with the candidate."""
+    return [reference for reference in row.references if row.candidate.strip() and reference.strip()]
+
+
+def _check_count(rated: Sequence[tuple[Row, float]], names: Iterable[Any], aspect: str | None) -> None:
+    if not rated:
+        rather = f" named {aspect}, only {', '.join(map(str, names))}" if aspect and names else ""
+        raise InputError(f"there are no ratings{rather}: the human field must hold numbers (--human-field, --aspect)")
+    if (count := sum(len(_compared(row)) for row, _ in rated)) < 2:
+        raise InputError(f"training needs at least two rated pairs of texts, found {count}")
+
+
 def _varied(pairs: list[RatedPair]) -> list[RatedPair]:
-    if len(pairs) < 2:
-        raise InputError(f"training needs at least two rated pairs of texts, found {len(pairs)}")
     if len({pair.similarity for pair in pairs}) == 1:
         raise InputError("all ratings are worth the same similarity: nothing can be learned from constant ratings")
     return pairs

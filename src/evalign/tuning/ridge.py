@@ -12,7 +12,12 @@ import numpy as np
 
 from evalign.types import Floats, Ints
 
+UNBOUNDED = (-np.inf, np.inf)
+FEWEST_FOLDS = 3  # one is judged, and the strength is chosen by the others
 STRENGTHS = tuple(float(10.0**power) for power in np.arange(-4, 1.5, 0.5))  # shrinkage per row
+
+
+Ends = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -59,11 +64,14 @@ def fit(features: Floats, ratings: Floats, signs: Floats, shape: Shape) -> Line:
     return Line(float(ratings.mean()), means, scales, weights)
 
 
-def held_out(features: Floats, ratings: Floats, signs: Floats, folds: Ints, shape: Shape) -> Floats:
-    """What lines that never saw a row's fold predict for it."""
+def held_out(
+    features: Floats, ratings: Floats, signs: Floats, folds: Ints, shape: Shape, ends: Ends | None = None
+) -> Floats:
+    """What lines that never saw a row's fold predict for it, within `ends`, or those of the ratings they saw."""
     predicted = np.empty(len(ratings))
     for own, others in _splits(folds):
-        predicted[own] = fit(features[others], ratings[others], signs, shape)(features[own])
+        line = fit(features[others], ratings[others], signs, shape)
+        predicted[own] = np.clip(line(features[own]), *(ends or ends_of(ratings[others])))
     return predicted
 
 
@@ -73,20 +81,27 @@ def best_shape(
     """The strength with the smallest held-out squared error."""
 
     def error(strength: float) -> float:
-        predicted = held_out(features, ratings, signs, folds, replace(shape, strength=strength))
+        predicted = held_out(features, ratings, signs, folds, replace(shape, strength=strength), UNBOUNDED)
         return float(((predicted - ratings) ** 2).mean())
 
     return replace(shape, strength=min(strengths, key=error))
 
 
-def honest(features: Floats, ratings: Floats, signs: Floats, folds: Ints, shape: Shape) -> Floats:
-    """Held-out predictions in which the strength, too, was chosen without the fold that is predicted."""
+def honest(
+    features: Floats, ratings: Floats, signs: Floats, folds: Ints, shape: Shape, ends: Ends | None = None
+) -> Floats:
+    """`held_out` in which the strength, too, was chosen without the fold that is predicted; from FEWEST_FOLDS folds."""
     predicted = np.empty(len(ratings))
     for own, others in _splits(folds):
         part = features[others], ratings[others], signs
-        inner = best_shape(*part, folds[others], shape) if len(set(folds[others].tolist())) > 1 else shape
-        predicted[own] = fit(*part, inner)(features[own])
+        line = fit(*part, best_shape(*part, folds[others], shape))
+        predicted[own] = np.clip(line(features[own]), *(ends or ends_of(ratings[others])))
     return predicted
+
+
+def ends_of(ratings: Floats) -> Ends:
+    """The lowest and the highest."""
+    return float(ratings.min()), float(ratings.max())
 
 
 def _splits(folds: Ints) -> Iterator[tuple[Ints, Ints]]:

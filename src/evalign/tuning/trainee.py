@@ -14,10 +14,11 @@ from evalign.errors import MissingExtraError
 
 try:
     import torch
+    import transformers  # the loop's parts need it too, whoever is trained
 except ImportError as error:
     raise MissingExtraError("training", "train") from error
 
-__all__ = ["Trainee", "torch"]  # whoever trains takes torch from here, and with it the message if it is missing
+__all__ = ["Trainee", "torch", "transformers"]  # taken from here by whoever trains: the message if one is missing
 
 
 class Trainee(Protocol):
