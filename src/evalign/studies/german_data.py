@@ -135,7 +135,8 @@ def rated_rows(name: str, rows: Sequence[Row], asked: Asked, known: Known | None
     usable = [(row, rating) for row in rows if (rating := _usable(row, asked.aspect, left_out)) is not None]
     if not usable and left_out["no human score"] == len(rows):
         raise InputError(
-            f"{name}: no row has a human score to compare with; name its field with --human-field, one of several ratings with --aspect"
+            f"{name}: no row has a human score to compare with; name its field with --human-field, one of several "
+            "ratings with --aspect"
         )
     if len(usable) < FEWEST_ROWS:
         raise InputError(f"{name}: the study needs at least {FEWEST_ROWS} rated rows with a reference, found "
