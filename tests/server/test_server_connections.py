@@ -22,7 +22,7 @@ TOO_LARGE = (
 
 @pytest.fixture(scope="module")
 def impatient():
-    from conftest import Running
+    from server_answers import Running
 
     server = Running(program=("-c", SERVER))
     yield server

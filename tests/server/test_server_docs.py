@@ -5,8 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-
-from conftest import serving
+from server_answers import serving
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "server.md").read_text("utf-8")
 CALLS = re.findall(r"^\$ curl -s (.*)\n(.*)$", PAGE, re.MULTILINE)

@@ -10,6 +10,7 @@ from functools import partial
 
 import httpx
 import pytest
+from server_answers import played
 
 from evalign.server.app import create_app
 from evalign.server.settings import Limits, Settings
@@ -76,7 +77,7 @@ def until(condition, seconds=60):
 
 @pytest.fixture(scope="module")
 def shared():
-    from conftest import Running
+    from server_answers import Running
 
     server = Running("--verbose")
     yield server
@@ -250,7 +251,7 @@ def asgi_answer(settings, messages):
     async def send(message):
         said.append(message)
 
-    asyncio.run(app(scope, receive, send))
+    played(app(scope, receive, send))
     return said[0]["status"], json.loads(said[1]["body"])["error"]["code"]
 
 

@@ -15,8 +15,8 @@ from schemathesis.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from server_answers import Running
 
-from conftest import Running
 from evalign.server.openapi import BODIES
 
 CASES = 1000

@@ -4,8 +4,8 @@ import time
 from dataclasses import replace
 
 import pytest
+from server_answers import serving
 
-from conftest import serving
 from evalign.metrics.lexical.bleu import BLEU
 from evalign.server import corpora
 from evalign.server.requests import CompareRequest

@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+from server_answers import played
 
 from evalign.encoders.fake import FakeEncoder
 from evalign.encoders.keeping import Kept
@@ -27,7 +28,7 @@ def with_pool(workers, queue, scene):
         finally:
             pool.stop()
 
-    return asyncio.run(play())
+    return played(play())
 
 
 async def never():
