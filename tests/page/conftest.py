@@ -14,6 +14,7 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run",
 )  # fmt: skip
+PATIENCE = 120_000  # milliseconds; a busy machine is not a failure
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +38,7 @@ def open_page(browser):
         context = browser.new_context(
             **({"viewport": {"width": 1280, "height": 900}, "accept_downloads": True} | options)
         )
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         page.problems = []

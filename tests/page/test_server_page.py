@@ -14,19 +14,35 @@ EXAMPLES = 10
 
 
 @pytest.fixture
-def page(server, open_page):
-    opened = open_page(server)
-    opened.locator("#model option").first.wait_for(state="attached")
+def open_server(server, open_page):
+    """Opens the server's page, or an address of it, and waits until its form is ready."""
+
+    def opened(place=server, **options):
+        page = open_page(place, **options)
+        page.locator("#main:not([aria-busy])").wait_for()
+        return page
+
     return opened
+
+
+@pytest.fixture
+def page(open_server):
+    return open_server()
 
 
 def until(page, expression):
     """Waits for an expression; playwright's own waiting evaluates strings in the page, which the policy forbids."""
-    for _ in range(300):
+    for _ in range(1200):
         if page.evaluate(expression):
             return
         page.wait_for_timeout(50)
     raise AssertionError(f"never came true: {expression}")
+
+
+def until_address(page, matching):
+    """Waits until the address has a view of this matching."""
+    read = "JSON.parse(atob(location.hash.slice(4).replaceAll('-', '+').replaceAll('_', '/')))"
+    until(page, f"location.hash.startsWith('#v1=') && {read}.view.matching === '{matching}'")
 
 
 def align(page, candidate=PAIR[0], reference=PAIR[1]):
@@ -59,6 +75,23 @@ def test_the_empty_page_invites_and_breaks_nothing(page, axe):
     assert "candidate is empty" in page.get_by_role("alert").inner_text()
     assert axe(page) == []
     assert page.problems == []
+
+
+def test_nothing_can_be_sent_before_the_models_are_known(server, browser):
+    context = browser.new_context()
+    page = context.new_page()
+    held = []
+    page.route("**/api/models", lambda route: held.append(route))
+    page.goto(server)
+    while not held:
+        page.wait_for_timeout(20)
+    page.fill("#candidate", "written early")
+    assert page.locator("#align").is_disabled()
+    held[0].continue_()
+    page.locator("#main:not([aria-busy])").wait_for()
+    assert page.locator("#align").is_enabled()
+    assert page.input_value("#candidate") == "written early"
+    context.close()
 
 
 def test_numbers_are_the_librarys_for_every_matching(page):
@@ -145,33 +178,33 @@ def test_a_full_queue_is_waited_for(page):
     assert page.locator("#pair-error").is_hidden()
 
 
-def test_the_address_brings_back_texts_options_and_view(page, open_page):
+def test_the_address_brings_back_texts_options_and_view(page, open_server):
     page.select_option("#layer", "5")
     align(page)
     page.get_by_role("radio", name=re.compile("^exact")).check()
-    page.wait_for_timeout(300)
-    again = open_page(page.url)
+    until_address(page, "exact")
+    again = open_server(page.url)
     until(again, "document.querySelector('#pair-result').textContent.includes('layer:5')")
     assert again.input_value("#candidate") == PAIR[0]
     assert again.get_by_role("radio", name=re.compile("^exact")).is_checked()
     for broken in ("#v1=%%%", "#v1=eyJwYWlyIjo3fQ", "#v1=eyJ0YWIiOlsxXX0"):
-        assert open_page(page.url.partition("#")[0] + broken).problems == []
+        assert open_server(page.url.partition("#")[0] + broken).problems == []
 
 
-def test_what_was_aligned_is_what_the_address_says(page, open_page):
+def test_what_was_aligned_is_what_the_address_says(page, open_server):
     align(page)
     page.fill("#candidate", "written later")
     page.get_by_role("radio", name=re.compile("^exact ")).check()
-    until(page, "location.hash.length > 5")
-    assert open_page(page.url).input_value("#candidate") == PAIR[0]
+    until_address(page, "exact")
+    assert open_server(page.url).input_value("#candidate") == PAIR[0]
 
 
-def test_an_address_opened_in_the_same_tab_brings_its_view(page, open_page):
+def test_an_address_opened_in_the_same_tab_brings_its_view(page, open_server):
     align(page)
-    other = open_page(page.url)
+    other = open_server(page.url)
     align(other, "a third text", "a reference")
     other.get_by_role("radio", name=re.compile("^exact ")).check()
-    other.wait_for_timeout(300)
+    until_address(other, "exact")
     page.evaluate("(hash) => { location.hash = hash; }", other.evaluate("location.hash"))
     until(page, "document.querySelector('#candidate').value === 'a third text'")
     until(page, "document.querySelector('#pair-result .recipe').textContent.includes('match:exact')")
@@ -255,9 +288,8 @@ def test_tabs_by_arrow_keys(page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(server, open_page, axe, scheme):
-    page = open_page(server, color_scheme=scheme)
-    page.locator("#model option").first.wait_for(state="attached")
+def test_axe_finds_nothing(server, open_server, open_page, axe, scheme):
+    page = open_server(color_scheme=scheme)
     align(page)
     assert axe(page) == []
     page.click("#tab-corpus")
@@ -266,9 +298,8 @@ def test_axe_finds_nothing(server, open_page, axe, scheme):
 
 
 @pytest.mark.parametrize("width", [320, 700])
-def test_narrow_screens_do_not_scroll_sideways(server, open_page, width):
-    page = open_page(server, viewport={"width": width, "height": 700})
-    page.locator("#model option").first.wait_for(state="attached")
+def test_narrow_screens_do_not_scroll_sideways(open_server, width):
+    page = open_server(viewport={"width": width, "height": 700})
     align(page)
     for tab in ("pair", "corpus"):
         page.click(f"#tab-{tab}")

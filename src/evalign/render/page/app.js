@@ -41,6 +41,7 @@ async function startApp() {
       },
     });
     form.restore(state.pair, state.view);
+    document.getElementById("align").disabled = false; // before, it would send the form to nobody
     addEventListener("hashchange", () => {
       const found = readFragment();
       if (!found) return;
@@ -71,6 +72,8 @@ async function startApp() {
     announce(error.message);
     document.getElementById("pair-error").hidden = false;
     document.getElementById("pair-error").textContent = error.message;
+  } finally {
+    document.getElementById("main").removeAttribute("aria-busy");
   }
 }
 
