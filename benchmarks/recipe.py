@@ -174,7 +174,12 @@ def scores_of(file: LearnedFile, rows: list) -> np.ndarray:
 
     layers = "+".join(map(str, file.trained["layers"]))
     memory = open_encoder(EncoderChoice(str(file.trained["encoder"]), layers, threads=1))
-    scorer = RecipeScorer(Recipe(), LearnedFile(file.terms, file.intercept, -1e9, 1e9, file.trained), memory)
+    scorer = RecipeScorer(
+        Recipe(),
+        LearnedFile(file.terms, file.intercept, -1e9, 1e9, file.trained),
+        memory,
+        int(file.trained["commonest"]),
+    )
     return np.array([segment.scores["score"] for segment in scorer.score(rows)])
 
 

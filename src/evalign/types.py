@@ -69,21 +69,24 @@ class Tokens:
 
     def keep(self, kept: Bools) -> Tokens:
         """Only the tokens where `kept` is true."""
-        before = np.concatenate([[0], np.cumsum(kept)]).tolist()  # kept tokens before each place
         return replace(
             self,
             pieces=tuple(piece for piece, stays in zip(self.pieces, kept, strict=True) if stays),
             ids=self.ids[kept],
             offsets=self.offsets[kept],
             special=self.special[kept],
-            unknown=tuple(before[place] for place in self.unknown if kept[place]),
-            borders=tuple(before[place] for place in self.borders),
+            unknown=tuple(_kept_before(kept, place) for place in self.unknown if kept[place]),
+            borders=tuple(_kept_before(kept, place) for place in self.borders),
         )
 
     def surface(self, index: int) -> str:
         """The characters a token covers, or its vocabulary name if it covers none."""
         start, stop = (int(place) for place in self.offsets[index])
         return self.text[start:stop] if stop > start else self.pieces[index]
+
+
+def _kept_before(kept: Bools, place: int) -> int:
+    return int(np.count_nonzero(kept[:place]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,25 +182,23 @@ class Alignment:
 
     # The imports against the direction: a value can show itself, the drawing lives in render.
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values: the versioned alignment document."""
+    def to_dict(self, packed: bool = False) -> dict[str, Any]:
+        """Plain JSON values: the versioned alignment document; `packed` has its matrix in base64, much smaller."""
         from evalign.render.documents import alignment_document, matching_name
 
-        return alignment_document({matching_name(self): self})
+        return alignment_document({matching_name(self): self}, packed=packed)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """One self-contained interactive file that opens without any request; also written to `path` if given."""
-        from evalign.render.documents import alignment_document, matching_name
         from evalign.render.export import write_html
 
-        return write_html(alignment_document({matching_name(self): self}, packed=True), path)
+        return write_html(self.to_dict(packed=True), path)
 
     def _repr_html_(self) -> str:
-        from evalign.render.documents import alignment_document, matching_name
         from evalign.render.export import notebook_html
         from evalign.render.notebook import static_alignment
 
-        return notebook_html(alignment_document({matching_name(self): self}, packed=True), static_alignment(self))
+        return notebook_html(self.to_dict(packed=True), static_alignment(self))
 
     def __str__(self) -> str:
         from evalign.render.terminal import alignment_text

@@ -14,12 +14,10 @@ from evalign.jobs.comparing import compare_sources
 from evalign.jobs.comparison import TESTS, ComparisonPlan, SystemComparison
 from evalign.jobs.pairing import ID, TEXT
 from evalign.jobs.regressions import Limits, Regression, regressions
-from evalign.jobs.scoring import Result
 from evalign.render import comparison as drawn
 from evalign.render.progress import progress
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.clusters import CORRECTIONS
-from evalign.types import Segment
 
 BOTH = "both"
 SOME_FAILED, WORSE = 3, 4
@@ -72,17 +70,13 @@ def compare(given: Given, specs: tuple[str, ...], baseline: str | None, pair_by:
     given, pair_by = _paired(given, pair_by)
     plan = ComparisonPlan(baseline, pair_by, tests, Resampling(samples, seed), alpha, correction, examples)
     inputs = read_twice(given.rows(metrics))
-    shown = PageRows(metrics)
-    found = compare_sources(inputs, metrics, plan, progress, shown if page is not None else _unseen)
-    if page is not None:
+    shown = PageRows(metrics) if page is not None else None
+    found = compare_sources(inputs, metrics, plan, progress, shown)
+    if page is not None and shown is not None:
         shown.write(page, inputs, found)
     worse = regressions(found, allowed) if limits else None
     _show(found, worse, form)
     return _exit_code(found, worse or [])
-
-
-def _unseen(_result: Result, _segment: Segment) -> None:
-    """Without a page, segments are not kept."""
 
 
 def _paired(given: Given, pair_by: str | None) -> tuple[Given, str | None]:

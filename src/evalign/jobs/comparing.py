@@ -55,7 +55,7 @@ def compare_sources(
     metrics: Sequence[Metric],
     plan: ComparisonPlan | None = None,
     watch: Watch = lambda _what, _total: nullcontext(lambda: None),
-    emit: Callable[[Result, Segment], object] = lambda _result, _segment: None,
+    emit: Callable[[Result, Segment], object] | None = None,
 ) -> SystemComparison:
     """Compares the systems of files; `watch` opens a progress bar, `emit` gets every segment as it is made.
 
@@ -69,7 +69,13 @@ def compare_sources(
     pairing = pair_rows(sources, plan.pair_by)
     order = _order(pairing.systems, plan)
     with watch("scoring", pairing.rows * len(order) * len(metrics)) as advance:
-        tables = score_pairs(sources, pairing, list(metrics), lambda *scored: (emit(*scored), advance()))
+
+        def took(result: Result, segment: Segment) -> None:
+            if emit is not None:
+                emit(result, segment)
+            advance()
+
+        tables = score_pairs(sources, pairing, list(metrics), took)
     return compare_scored(tables, plan, pairing.by, lambda chosen: chosen.read(sources, pairing), watch)
 
 

@@ -60,13 +60,14 @@ class Recipe(Metric):
         content = self.content()
         try:
             model, layers = str(content.trained["encoder"]), [int(layer) for layer in content.trained["layers"]]
+            commonest = int(content.trained["commonest"])
         except (KeyError, TypeError, ValueError) as error:
             raise TableError(
                 f"file={self.file}: a learned metric, but no recipe ({error}); use learned(file=...)"
             ) from error
         reading = Reading(self.overlong, token_budget=self.token_budget)
         choice = EncoderChoice(model, "+".join(map(str, layers)), reading=reading, threads=self.threads)
-        return RecipeScorer(self, content, open_encoder(choice))
+        return RecipeScorer(self, content, open_encoder(choice), commonest)
 
     @classmethod
     def from_signature(cls, signature: Signature) -> Self:
@@ -81,8 +82,8 @@ class Recipe(Metric):
 class RecipeScorer(Scorer):
     """A recipe with its encoder loaded."""
 
-    def __init__(self, metric: Recipe, content: LearnedFile, memory: EmbeddingMemory) -> None:
-        self.content, self.memory = content, memory
+    def __init__(self, metric: Recipe, content: LearnedFile, memory: EmbeddingMemory, commonest: int) -> None:
+        self.content, self.memory, self.commonest = content, memory, commonest
         encoder = memory.encoder
         for term in content.terms:
             if term.signature != encoder.name:
@@ -91,7 +92,6 @@ class RecipeScorer(Scorer):
                     "get those weights (evalign models get), or make a recipe of your own"
                 )
         self.look = Looker([term.feature for term in content.terms], encoder.layers)
-        self.commonest = int(content.trained["commonest"])
         self.signature = Signature(
             metric.name,
             {

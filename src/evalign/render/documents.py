@@ -103,13 +103,14 @@ def scores_document(
     rows: Iterable[Row],
     segments: Sequence[Sequence[Segment]],
     comparison: Mapping[str, Any] | None = None,
+    texts: bool = True,
 ) -> dict[str, Any]:
-    """Rows with their texts, under several metrics: for each of them the segments in the order of the rows."""
+    """Rows under several metrics: for each of them the segments in the order of the rows; with the texts or without."""
     signatures = {result["metric"]: result["signature"] for result in results}
     entries = [
         metric_entry(str(one), signatures[str(one)], one.fields, one.higher_is_better, one.bounds) for one in metrics
     ]
-    scored = [row_entry(row, some) for row, some in zip(rows, zip(*segments, strict=True), strict=True)]
+    scored = [row_entry(row, some, texts) for row, some in zip(rows, zip(*segments, strict=True), strict=True)]
     return corpus_document(entries, results, scored, comparison=comparison)
 
 

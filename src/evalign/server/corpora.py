@@ -23,7 +23,7 @@ from evalign.jobs.scoring import Result, scored_block
 from evalign.metrics.base import BLOCK_ROWS, Metric, Scorer, blocks
 from evalign.metrics.corpus import Pooled
 from evalign.metrics.tokens import TokenMetric
-from evalign.render.documents import corpus_document, metric_entry, row_entry
+from evalign.render.documents import scores_document
 from evalign.server.costs import USUAL_WIDTH, check_comparison, check_rows, opened
 from evalign.server.errors import ApiError
 from evalign.server.requests import CompareRequest, ScoreRequest, ScoresObject
@@ -82,15 +82,8 @@ def score(request: ScoreRequest, settings: Settings) -> dict[str, Any]:
     if table is not None and not any(_asks_idf(metric) for metric in metrics):
         raise ApiError(422, "bad-table", "idf: no metric asks for a table; write one as in bertscore(idf=references)")
     scored = [_scored(metric, rows, table) for metric in metrics]
-    entries = [
-        metric_entry(str(one.metric), one.signature, one.metric.fields, one.metric.higher_is_better, one.metric.bounds)
-        for one in scored
-    ]
     results = [result.to_dict() for one in scored for result in one.results]
-    segments = zip(*(one.segments for one in scored), strict=True)
-    return corpus_document(
-        entries, results, [row_entry(row, some, texts=False) for row, some in zip(rows, segments, strict=True)]
-    )
+    return scores_document([one.metric for one in scored], results, rows, [one.segments for one in scored], texts=False)
 
 
 def compare(request: CompareRequest, settings: Settings) -> dict[str, Any]:
