@@ -33,6 +33,7 @@ TORCH_FILES = (
     "matching/soft.py",
     "losses.py",
 )
+DRAWN = {"types.py": ("Alignment", "Report"), "metrics/likelihoods.py": ("Likelihoods",)}
 HEAVY = ("onnxruntime", "onnx", "scipy", "ot", "torch", "transformers", "tokenizers", "pandas", "sacrebleu", "rich")
 
 
@@ -59,11 +60,11 @@ def part(path: str) -> str:
 
 
 def own_imports() -> Iterator[tuple[str, str]]:
-    """(path, part of evalign that it imports); without the one exception: an Alignment and a Report draw themselves."""
+    """(path, part of evalign that it imports); without the one exception: values that draw themselves."""
     for path, tree in modules():
         drawing = []
-        if path == "types.py":
-            shown = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name in ("Alignment", "Report")]
+        if path in DRAWN:
+            shown = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name in DRAWN[path]]
             methods = (n for value in shown for n in value.body if isinstance(n, ast.FunctionDef))
             drawing = [name for method in methods for name in imported(method)]
             drawing = [name for name in drawing if name.startswith("evalign.")]

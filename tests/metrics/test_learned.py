@@ -180,7 +180,7 @@ def test_a_signed_file_with_odd_content_is_refused(saved, change, said):
 def test_the_largest_numbers_do_not_overflow(saved):
     path = saved({"chrf": 1e100, "length-ratio": -1e100})
     resigned(path, lambda content: [term.update(scale=1e-99, mean=1e100) for term in content["terms"]])
-    assert evalign.Learned(file=path).score(["a b"], ["a c"])["score"][0] in (0.0, 1.0)
+    assert 0 <= evalign.Learned(file=path).score(["a b"], ["a c"])["score"][0] <= 1
 
 
 def test_the_note_says_how_far_off_it_is(saved):

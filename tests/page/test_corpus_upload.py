@@ -344,6 +344,7 @@ def test_a_metric_that_is_none_is_said_at_once(page):
         ("a.json", b'{"format": "evalign.corpus", "version": 9, "rows": []}', "reads version 1 of evalign.corpus"),
         ("a.json", b'{"format": "evalign.alignment", "version": 1}', "damaged: it has no candidate"),
         ("a.json", b'{"format": "evalign.other", "version": 1}', "no evalign document"),
+        ("a.json", b'{"format": "evalign.likelihood", "version": 1}', "a page of their own"),
     ],
 )
 def test_files_that_cannot_be_read_are_refused_in_a_sentence(page, name, content, said):

@@ -49,7 +49,7 @@ def test_top_level_names_are_unique_over_all_modules():
 
 def test_every_module_is_used():
     used = set(re.findall(r'from "\./(\w+\.js)"', "".join(source(name) for name in MODULES)))
-    assert set(MODULES) - used == {"app.js", "view_pair.js", "view_corpus.js"}
+    assert set(MODULES) - used == {"app.js", "view_pair.js", "view_corpus.js", "view_likelihood.js"}
 
 
 def test_every_imported_name_is_used():
@@ -70,7 +70,9 @@ def test_every_export_is_imported_somewhere():
     assert exported - imported == set()
 
 
-@pytest.mark.parametrize(("kind", "view"), [("alignment", "pairView"), ("corpus", "corpusView")])
+@pytest.mark.parametrize(
+    ("kind", "view"), [("alignment", "pairView"), ("corpus", "corpusView"), ("likelihood", "likelihoodView")]
+)
 def test_an_export_has_every_module_behind_those_it_needs_and_one_slot(kind, view):
     script = bundle(FILES[kind][0])
     assert not re.search(r"^(import|export) ", script, re.MULTILINE)

@@ -24,7 +24,7 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture(scope="module", params=["alignment", "corpus"])
+@pytest.fixture(scope="module", params=["alignment", "corpus", "likelihood"])
 def written(request):
     return schema(request.param)
 

@@ -130,6 +130,8 @@ def test_unlisted_models_are_refused_before_the_disk_is_touched(fake_server, mon
         "bertscore(model=fake, rescale=/etc/passwd)",
         "bertscore(model=fake, rescale=base.tsv)",
         "learned(file=/etc/passwd)",
+        "evalign(file=/etc/passwd)",
+        "evalign(model=mpnet)",
         "learned",
         "bartscore",
         "bartscore(model=fake)",

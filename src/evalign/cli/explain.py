@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -15,6 +16,7 @@ from evalign.cli.aligning import aligned, matching_metric
 from evalign.cli.options import parse_metric, stdout_console, threads_option
 from evalign.encoders.lstm_file import demonstration_file
 from evalign.errors import SpecError
+from evalign.metrics.bartscore import BARTScore
 from evalign.metrics.base import Metric
 from evalign.metrics.registry import METRICS
 from evalign.render.explain import explain_matching
@@ -29,6 +31,10 @@ EXPLAINERS = {
     "meteor": "explain_meteor:explain_meteor",
     "bartscore": "explain_bartscore:explain_bartscore",
     "lstm": "explain_lstm:explain_lstm",
+    "sbert": "explain_vectors:explain_vectors",
+    "endtoken": "explain_vectors:explain_vectors",
+    "learned": "explain_weighed:explain_weighed",
+    "evalign": "explain_weighed:explain_weighed",
 } | {name: "explain_rouge:explain_rouge" for name in METRICS if name.startswith("rouge")}
 
 
@@ -46,6 +52,10 @@ EXPLAINERS = {
     help="Trace an LSTM's gates word by word: of a trained file, or of the small one that comes along.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The trace of --lstm as JSON.")
+@click.option(
+    "--html", "page", type=click.Path(dir_okay=False, path_type=Path),
+    help="Write bartscore's log-probabilities as an interactive page: one file, which opens offline.",
+)  # fmt: skip
 @threads_option
 def explain(
     candidate: str | None,
@@ -54,6 +64,7 @@ def explain(
     source: str | None,
     cell: str | None,
     as_json: bool,
+    page: Path | None,
     threads: int,
 ) -> None:
     """Show a metric's arithmetic, step by step.
@@ -64,10 +75,13 @@ def explain(
     evalign explain "the cat sat" "a cat was sitting" -m moverscore
     evalign explain "police kill the gunman" "police killed the gunman" -m rougeL
     evalign explain "the cat sat on the mat" "on the mat sat the cat" -m meteor
+    evalign explain "the cat sat" "a cat was sitting" -m "bartscore(model=DIR)" --html cats.html
     evalign explain --lstm "the cat sat on the mat"
     evalign explain --lstm lstm.safetensors "the cat sat on the mat"
     """
     console = stdout_console()
+    if page is not None and cell is not None:
+        raise SpecError("--html shows the log-probabilities of bartscore; leave it out with --lstm")
     if cell is not None:
         _trace_lstm(console, cell, [text for text in (candidate, reference) if text is not None], as_json)
         return
@@ -76,7 +90,12 @@ def explain(
     if as_json:
         raise SpecError("--json shows the trace of --lstm; for an alignment there is evalign align --json")
     metric = parse_metric(spec, threads)
+    predicting = _predicting(metric) if page is not None else None
     texts = _texts(metric, candidate, reference, source)
+    if predicting is not None:
+        predicting.likelihoods(**texts).to_html(page)
+        click.echo(f"{page}: written", err=True)
+        return
     if metric.name in EXPLAINERS:
         module, _, name = EXPLAINERS[metric.name].partition(":")
         draw: Any = getattr(import_module(f"evalign.render.{module}"), name)
@@ -102,6 +121,16 @@ def _trace_lstm(console: Console, file: str, texts: list[str], as_json: bool) ->
     console.print(explain_lstm(metric, texts[0]))
     if not file:
         console.print(Text("The small cell that comes with evalign; --lstm FILE traces a trained one.", style="dim"))
+
+
+def _predicting(metric: Metric) -> BARTScore:
+    """The metric, if it has log-probabilities to show."""
+    if not isinstance(metric, BARTScore):
+        raise SpecError(
+            f"--html shows the log-probabilities of bartscore, and {metric.name} has none; "
+            "which tokens bertscore, lisascore or moverscore match is shown by evalign align --html FILE"
+        )
+    return metric
 
 
 def _texts(metric: Metric, candidate: str, reference: str | None, source: str | None) -> dict[str, str]:

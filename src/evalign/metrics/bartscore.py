@@ -24,6 +24,7 @@ from evalign.encoders.likelihood import (
 )
 from evalign.errors import LengthMismatchError, ModelNotFoundError, SpecError
 from evalign.metrics.base import Metric, Scorer, option
+from evalign.metrics.likelihoods import Likelihoods
 from evalign.metrics.signature import Signature
 from evalign.types import Row, Segment
 from evalign.version import __version__
@@ -88,12 +89,19 @@ class BARTScore(Metric):
 
     def tokens(self, candidate: str, reference: str | None = None, source: str | None = None) -> dict[str, Likelihood]:
         """Every token of the predicted texts with its log-probability, by direction."""
+        return dict(self.likelihoods(candidate, reference, source).directions)
+
+    def likelihoods(self, candidate: str, reference: str | None = None, source: str | None = None) -> Likelihoods:
+        """The same with score and signature, as a value that shows itself: `to_html`, `to_dict`, in notebooks."""
         references = () if reference is None else (reference,)
         row = Row("1", candidate, references, source)
         self.check_needs([row])
         scorer = self.scorer()
         steps = DIRECTIONS[self.direction]
-        return dict(zip(steps, scorer.model([self.passage(step, row, reference or "") for step in steps]), strict=True))
+        found = scorer.model([self.passage(step, row, reference or "") for step in steps])
+        segment = scorer.segment(row, [found])
+        directions = dict(zip(steps, found, strict=True))
+        return Likelihoods(str(self), str(scorer.signature), segment.scores, directions, segment.counts)
 
     def passage(self, step: str, row: Row, reference: str) -> Passage:
         """What the model is asked in one direction, prompt included."""
@@ -165,8 +173,15 @@ class BARTScorer(Scorer):
         segments = []
         for row in rows:
             by_reference = [[next(found) for _ in steps] for _ in self._references(row)]
-            segments.append(self._segment(row, by_reference))
+            segments.append(self.segment(row, by_reference))
         return segments
+
+    def segment(self, row: Row, by_reference: list[list[Likelihood]]) -> Segment:
+        """An empty reference beside others is flagged, and says nothing; only if all are empty the row is worst."""
+        full = [some for some in by_reference if not any(one.empty for one in some)]
+        values = [sum(one.score for one in some) / len(some) for some in full]
+        combined = (max(values) if self.metric.multiref == "max" else sum(values) / len(values)) if values else LOWEST
+        return Segment(row.id, {"score": min(0.0, max(LOWEST, combined))}, _counts(by_reference))
 
     def _references(self, row: Row) -> tuple[str, ...]:
         if self.metric.direction == FAITHFULNESS:
@@ -174,13 +189,6 @@ class BARTScorer(Scorer):
                 raise LengthMismatchError(f"row {row.id}: direction={FAITHFULNESS} needs a source")
             return ("",)
         return row.references
-
-    def _segment(self, row: Row, by_reference: list[list[Likelihood]]) -> Segment:
-        """An empty reference beside others is flagged, and says nothing; only if all are empty the row is worst."""
-        full = [some for some in by_reference if not any(one.empty for one in some)]
-        values = [sum(one.score for one in some) / len(some) for some in full]
-        combined = (max(values) if self.metric.multiref == "max" else sum(values) / len(values)) if values else LOWEST
-        return Segment(row.id, {"score": min(0.0, max(LOWEST, combined))}, _counts(by_reference))
 
 
 def _counts(by_reference: list[list[Likelihood]]) -> dict[str, int]:

@@ -10,13 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
+
 from evalign.errors import EvalignError, SpecError, TableError
 from evalign.metrics.base import Metric, Scorer, option
 from evalign.metrics.features import Feature, FeatureScorer, parse_features
 from evalign.metrics.learned_file import LearnedFile
 from evalign.metrics.signature import Signature
 from evalign.metrics.tokens import TokenMetric
-from evalign.types import Row, Segment
+from evalign.types import Floats, Row, Segment
 from evalign.version import __version__
 
 SHOWN_DIGITS = 8
@@ -95,6 +97,10 @@ class LearnedScorer(Scorer):
             )
             for row, value, counts, empty in zip(rows, values, seen.counts, seen.empty, strict=True)
         ]
+
+    def features(self, row: Row) -> Floats:
+        """What the sum is made of, in the order of the file's terms."""
+        return np.asarray(self.parts.look([row]).values[0])
 
 
 def with_threads(feature: Feature, threads: int) -> Feature:

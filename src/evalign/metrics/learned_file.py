@@ -65,10 +65,14 @@ class LearnedFile:
 
     def predict(self, values: Floats) -> Floats:
         """(rows, features) -> (rows,), on the scale people used."""
+        return np.asarray(np.clip(self.intercept + self.added(values).sum(axis=-1), self.low, self.high))
+
+    def added(self, values: Floats) -> Floats:
+        """What every feature adds to the intercept, in the shape of the values."""
         means, scales, weights = (
             np.array([getattr(t, name) for t in self.terms]) for name in ("mean", "scale", "weight")
         )
-        return np.asarray(np.clip(self.intercept + (values - means) @ (weights / scales), self.low, self.high))
+        return np.asarray((values - means) * (weights / scales))
 
     def save(self, path: str | Path) -> None:
         """Writes JSON, whole or not at all."""

@@ -28,7 +28,7 @@ from evalign.metrics.learned_file import LearnedFile
 from evalign.metrics.recipe_features import Looker, Text, said_once
 from evalign.metrics.signature import Signature
 from evalign.metrics.threads import one_blas_thread
-from evalign.types import Row, Segment
+from evalign.types import Floats, Row, Segment
 from evalign.version import __version__
 
 MODELS = ("minilm", "mpnet")
@@ -37,7 +37,7 @@ SHOWN_DIGITS = 8
 
 @dataclass(frozen=True)
 class Recipe(Metric):
-    """A weighted sum of what every layer says about a pair: 100 is the reference itself, unrelated text is near 0."""
+    """A weighted sum of what every layer says about a pair: 100 is the reference itself, unrelated text about 14."""
 
     name: ClassVar[str] = "evalign"
     about: ClassVar[str] = "the recommended recipe: layers, rare words and characters weighed to agree with people"
@@ -73,9 +73,12 @@ class Recipe(Metric):
     def from_signature(cls, signature: Signature) -> Self:
         """The recipe that ships, if the numbers are its numbers."""
         said = signature.settings
+        overlong = said.get("overlong", "window")
         for model in MODELS:
-            if shipped(model).digest.startswith(said.get("file", "?")):
-                return cls(model=model, overlong=said.get("overlong", "window"))
+            content = shipped(model)
+            made = _settings(content, content.terms[0].signature, content.trained["layers"], overlong, "fp32")
+            if {**made, "v": ""} == {**said, "v": ""}:
+                return cls(model=model, overlong=overlong)
         raise SpecError(f"{signature}: no recipe that ships here; write evalign(file=...)")
 
 
@@ -93,21 +96,17 @@ class RecipeScorer(Scorer):
                 )
         self.look = Looker([term.feature for term in content.terms], encoder.layers)
         self.signature = Signature(
-            metric.name,
-            {
-                "model": encoder.name,
-                "file": content.digest[:SHOWN_DIGITS],
-                "layers": "+".join(map(str, encoder.layers)),
-                "multiref": "max",
-                "overlong": metric.overlong,
-                "prec": encoder.precision,
-                "v": __version__,
-            },
+            metric.name, _settings(content, encoder.name, encoder.layers, metric.overlong, encoder.precision)
         )
 
     def score(self, rows: list[Row]) -> list[Segment]:
         """The best score over each row's references."""
         return [segment for block in bounded(rows) for segment in self._block(block)]
+
+    def features(self, row: Row) -> Floats:
+        """What the sum is made of, in the order of the recipe's terms; for the first reference."""
+        encoded = self.memory.encode([row.candidate, row.references[0]])
+        return self.look(*(Text(encoded[text], self.commonest) for text in (row.candidate, row.references[0])))
 
     def settle(self) -> None:
         """The encoder's memory is all there is to take."""
@@ -139,4 +138,24 @@ class RecipeScorer(Scorer):
 def shipped(model: str) -> LearnedFile:
     """The recipe in the package."""
     file = resources.files("evalign.metrics").joinpath("recipes", f"{model}.json")
-    return LearnedFile.parse(file.name, file.read_bytes())
+    try:
+        return LearnedFile.parse(file.name, file.read_bytes())
+    except (OSError, TableError) as error:
+        raise TableError(
+            f"the recipe that ships for {model} cannot be used ({error}): install evalign again"
+        ) from error
+
+
+def _settings(
+    content: LearnedFile, encoder: str, layers: Sequence[int], overlong: str, precision: str
+) -> dict[str, str]:
+    """What a signature says of a recipe."""
+    return {
+        "model": encoder,
+        "file": content.digest[:SHOWN_DIGITS],
+        "layers": "+".join(map(str, layers)),
+        "multiref": "max",
+        "overlong": overlong,
+        "prec": precision,
+        "v": __version__,
+    }

@@ -37,6 +37,10 @@ class VectorMetric(TokenMetric):
     def vector(self, side: Side, weighted: bool) -> Floats:
         """(layers, width) of one text; `weighted` if IDF weights are to be used."""
 
+    @abstractmethod
+    def parts(self, side: Side, weighted: bool) -> Floats:
+        """(layers, tokens, width): what each token gives to the vector, which is their sum."""
+
     @property
     def match(self) -> str:
         """How a text becomes a vector, where token metrics name their matching."""
@@ -89,8 +93,17 @@ class SBert(VectorMetric):
             return np.asarray(vectors[:, 0])
         if self.pooling == "max":
             return np.asarray(vectors.max(axis=1))
-        shares = side.weights / side.weights.sum() if weighted else np.full(vectors.shape[1], 1 / vectors.shape[1])
-        return np.asarray(np.einsum("t,ltd->ld", shares, vectors))
+        return np.asarray(np.einsum("t,ltd->ld", _shares(side, weighted), vectors))
+
+    def parts(self, side: Side, weighted: bool) -> Floats:
+        """Of the maximum, a token gives the dimensions in which it is the largest."""
+        vectors = side.embedded.vectors.astype(np.float64)
+        if self.pooling == "cls":
+            return _only(vectors, 0)
+        if self.pooling == "max":
+            largest = vectors.argmax(axis=1)[:, None, :] == np.arange(vectors.shape[1])[None, :, None]
+            return np.asarray(np.where(largest, vectors, 0))
+        return np.asarray(_shares(side, weighted)[:, None] * vectors)
 
 
 @dataclass(frozen=True)
@@ -108,6 +121,22 @@ class EndToken(VectorMetric):
         _check_special(side, -1 if self.token == "eot" else 0)
         vectors: Any = side.embedded.vectors
         return np.asarray(vectors[:, -1 if self.token == "eot" else 0], dtype=np.float64)
+
+    def parts(self, side: Side, weighted: bool) -> Floats:
+        """All of it comes from one token."""
+        return _only(side.embedded.vectors.astype(np.float64), -1 if self.token == "eot" else 0)
+
+
+def _shares(side: Side, weighted: bool) -> Floats:
+    """(tokens,): what each weighs in the mean."""
+    weights = side.weights if weighted else np.ones(len(side.tokens))
+    return np.asarray(weights / weights.sum())
+
+
+def _only(vectors: Floats, place: int) -> Floats:
+    kept = np.zeros_like(vectors)
+    kept[:, place] = vectors[:, place]
+    return kept
 
 
 def _check_special(side: Side, place: int) -> None:

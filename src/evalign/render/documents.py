@@ -1,7 +1,7 @@
-"""The two versioned JSON documents that the page, the exported file and the notebook draw; schemas in `schema/`.
+"""The versioned JSON documents that the page, the exported file and the notebook draw; schemas in `schema/`.
 
     alignments of one pair  --alignment_document-->  evalign.alignment, version 1
-    reports, rows           --corpus_document-->     evalign.corpus, version 1
+    reports, rows           --corpus_document-->     evalign.corpus, version 1      (a third: likelihood_document.py)
 
 Only plain JSON values come out: finite numbers, and texts without lone surrogates, so that every reader takes them.
 """
@@ -151,7 +151,7 @@ def metric_kind(spec: str) -> type[Metric]:
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of `alignment` or `corpus` documents."""
+    """The JSON Schema of `alignment`, `corpus` or `likelihood` documents."""
     file = resources.files("evalign.render").joinpath("schema", f"{name}.v{VERSION}.json")
     read: dict[str, Any] = json.loads(file.read_text("utf-8"))
     return read

@@ -26,9 +26,10 @@ from evalign.folders import whole_file
 FILES = {  # what each kind of file holds: its entry module and its styles
     "alignment": ("view_pair.js", ("base.css", "pair.css")),
     "corpus": ("view_corpus.js", ("base.css", "corpus.css")),
+    "likelihood": ("view_likelihood.js", ("base.css", "pair.css", "likelihood.css")),
 }
 SLOT = '{"evalign": "document"}'
-TITLES = {"alignment": "Token matches", "corpus": "Scores"}
+TITLES = {"alignment": "Token matches", "corpus": "Scores", "likelihood": "Token probabilities"}
 IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "\./(\w+\.js)";$')
 POLICY = (
     "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; img-src data: blob:; "
@@ -53,7 +54,7 @@ def bundle(entry: str) -> str:
 
 @cache
 def shell(kind: str) -> str:
-    """The HTML file for `alignment` or `corpus` documents, with a slot where the document goes."""
+    """The HTML file for one kind of document, with a slot where the document goes."""
     entry, styles = FILES[kind]
     script, style = bundle(entry), "\n".join(page_file(name).decode() for name in styles)
     policy = POLICY.format(script=_hash(script), style=_hash(style))

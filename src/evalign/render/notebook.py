@@ -1,4 +1,4 @@
-"""What a notebook shows of an Alignment or a Report before any script may run: plain HTML that is useful by itself.
+"""What a notebook shows of a value before any script may run: plain HTML that is useful by itself.
 
 No <style> and no class is relied on (untrusted notebooks strip both); colours stand at the elements, with the text's
 own colour fixed beside them, so that it can be read on a light and on a dark page.
@@ -6,13 +6,24 @@ own colour fixed beside them, so that it can be read on a light and on a dark pa
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from evalign.encoders.likelihood import Likelihood
+from evalign.metrics.likelihoods import Likelihoods
 from evalign.render.alignment_html import MOST_TOKENS, quality_of
 from evalign.render.documents import metric_kind
 from evalign.render.html import text
 from evalign.types import Alignment, Floats, Ints, Report, Tokens
 
 COLOURS = {"q3": "#a9d3f0", "q2": "#ddeefa", "q1": "#fdf0c4", "q0": "#ffdcbf"}
+SHADES = ((0.5, "#f7f6f3"), (0.1, "#fdecd0"), (0.01, "#fbd39a"), (0.001, "#f5b05c"))  # by probability, as on the page
+UNLIKELIEST = "#e88b2e"
 MOST_ROWS = 10
+MOST_UNLIKELY = 5
+Mark = Callable[[int], tuple[str, str]]  # title and colour of a token
 
 
 def static_alignment(alignment: Alignment) -> str:
@@ -22,8 +33,8 @@ def static_alignment(alignment: Alignment) -> str:
     flags = f"<p>flags: {text(', '.join(alignment.flags))}</p>" if alignment.flags else ""
     return (
         f"<p>{scores}</p>"
-        + _line("candidate", one, alignment.candidate_values, alignment.candidate_partners, other)
-        + _line("reference", other, alignment.reference_values, alignment.reference_partners, one)
+        + _line("candidate", one, _met(one, alignment.candidate_values, alignment.candidate_partners, other))
+        + _line("reference", other, _met(other, alignment.reference_values, alignment.reference_partners, one))
         + f"{flags}<p><code>{text(alignment.signature)}</code></p>"
     )
 
@@ -51,19 +62,57 @@ def static_report(report: Report) -> str:
     )
 
 
-def _line(name: str, tokens: Tokens, values: Floats, partners: Ints, others: Tokens) -> str:
-    """The original text, every token marked by how well it fits; its partner is in the title."""
+def static_likelihoods(likelihoods: Likelihoods) -> str:
+    """The predicted text of every direction, shaded by probability, numbers in titles; the least likely named."""
+    scores = " &nbsp; ".join(f"{text(name)} <b>{value:.4f}</b>" for name, value in likelihoods.scores.items())
+    lines = "".join(
+        _line(f"{name}, mean {one.score:.4f}", one.target, _likely(one.target, one.log_probs)) + _least(one)
+        for name, one in likelihoods.directions.items()
+    )
+    flags = f"<p>flags: {text(', '.join(likelihoods.flags))}</p>" if likelihoods.flags else ""
+    return f"<p>{scores}</p>{lines}{flags}<p><code>{text(likelihoods.signature)}</code></p>"
+
+
+def _met(tokens: Tokens, values: Floats, partners: Ints, others: Tokens) -> Mark:
+    """By how well a token fits; its partner is in the title."""
+
+    def mark(place: int) -> tuple[str, str]:
+        met = others.surface(int(partners[place])) if partners[place] >= 0 else "nothing"
+        title = f"{tokens.surface(place)} meets {met}, {values[place]:.2f}"
+        return title, COLOURS[quality_of(float(values[place]))]
+
+    return mark
+
+
+def _likely(tokens: Tokens, log_probs: Floats) -> Mark:
+    """By its probability, which is in the title."""
+
+    def mark(place: int) -> tuple[str, str]:
+        probability = math.exp(float(log_probs[place]))
+        title = f"{tokens.surface(place)}: log-probability {log_probs[place]:.4f}, {probability:.2%}"
+        return title, next((colour for least, colour in SHADES if probability >= least), UNLIKELIEST)
+
+    return mark
+
+
+def _least(one: Likelihood) -> str:
+    """The least likely tokens in words, for those who cannot point at them."""
+    order = np.argsort(one.log_probs, kind="stable")[: 0 if one.empty else MOST_UNLIKELY]
+    named = ", ".join(f"<bdi>{text(one.target.surface(place))}</bdi> {one.log_probs[place]:.4f}" for place in order)
+    return f"<p>least likely: {named}</p>" if named else ""
+
+
+def _line(name: str, tokens: Tokens, mark: Mark) -> str:
+    """The original text, every token marked."""
     parts, end = [], 0
     own = [place for place in range(len(tokens)) if not tokens.special[place]]
     for place in own[:MOST_TOKENS]:
         start, stop = (int(edge) for edge in tokens.offsets[place])
         if start < end or stop <= start:
             continue
-        met = others.surface(int(partners[place])) if partners[place] >= 0 else "nothing"
-        title = f"{text(tokens.surface(place))} meets {text(met)}, {values[place]:.2f}"
-        colour = COLOURS[quality_of(float(values[place]))]
+        title, colour = mark(place)
         parts.append(
-            f'{text(tokens.text[end:start])}<span title="{title}" style="background:{colour};color:#1b1f24">'
+            f'{text(tokens.text[end:start])}<span title="{text(title)}" style="background:{colour};color:#1b1f24">'
             f"{text(tokens.text[start:stop])}</span>"
         )
         end = stop

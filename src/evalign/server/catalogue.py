@@ -14,7 +14,7 @@ from evalign.metrics.moverscore import MoverScore
 from evalign.metrics.prf import PRFMetric
 from evalign.metrics.registry import METRICS, metric_class
 from evalign.server.settings import Settings
-from evalign.server.specs import WORDS, served_options, why_unavailable
+from evalign.server.specs import WORDS, served_models, served_options, why_unavailable
 from evalign.version import __version__
 
 
@@ -35,7 +35,7 @@ def about(settings: Settings) -> dict[str, Any]:
 
 def _metric(name: str, settings: Settings) -> dict[str, Any]:
     kind = metric_class(name)
-    reason = why_unavailable(name)
+    reason = why_unavailable(name, settings.models)
     return {
         "name": name,
         "about": kind.about,
@@ -51,7 +51,9 @@ def _metric(name: str, settings: Settings) -> dict[str, Any]:
 
 
 def _option(kind: type[Metric], item: dataclasses.Field[Any], settings: Settings) -> dict[str, Any]:
-    choices = settings.models if item.name == "model" else WORDS.get(item.name, item.metadata["choices"])
+    choices = WORDS.get(item.name, item.metadata["choices"])
+    if item.name == "model":
+        choices = served_models(item, settings.models) if choices else settings.models
     default = item.default if item.default is None or isinstance(item.default, int | float | str) else str(item.default)
     return {"name": item.name, "default": default, "about": item.metadata["about"], "choices": list(choices)}
 

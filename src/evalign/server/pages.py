@@ -39,7 +39,7 @@ def add_pages(app: FastAPI, openapi: Callable[[], dict[str, Any]]) -> None:
     @app.get("/export/{kind}.html", include_in_schema=False)
     async def export(request: Request, kind: str) -> Response:
         if kind not in FILES:
-            raise HTTPException(404, "The page exports alignment.html and corpus.html")
+            raise HTTPException(404, f"The page exports {', '.join(f'{name}.html' for name in FILES)}")
         return _file(request, shell(kind).encode(), "html")
 
     @app.get("/openapi.json", include_in_schema=False)

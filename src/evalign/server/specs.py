@@ -59,15 +59,23 @@ def served_options(kind: type[Metric]) -> list[dataclasses.Field[Any]]:
     return [item for item in dataclasses.fields(kind) if _why_closed(item) is None]
 
 
-def why_unavailable(name: str) -> str | None:
-    """A sentence about a metric that this server cannot compute; None if it can."""
+def why_unavailable(name: str, models: Sequence[str]) -> str | None:
+    """A sentence about a metric that a server with these models cannot compute; None if it can."""
     kind = metric_class(name)
     fields = {item.name: item for item in dataclasses.fields(kind)}
-    if "file" in fields:
-        return f"{name} reads a file, and this server reads none that is named in a request"
-    if "model" in fields and not issubclass(kind, TokenMetric):
-        return f"{name} needs another kind of model than this server has; use evalign's command line for it"
-    return None
+    if "model" not in fields:
+        reads = "file" in fields
+        return f"{name} reads a file, and this server reads none that is named in a request" if reads else None
+    if issubclass(kind, TokenMetric) or served_models(fields["model"], models):
+        return None
+    if known := fields["model"].metadata["choices"]:
+        return f"{name} is made for {' and '.join(known)}, and this server has neither"
+    return f"{name} needs another kind of model than this server has; use evalign's command line for it"
+
+
+def served_models(item: dataclasses.Field[Any], models: Sequence[str]) -> list[str]:
+    """Of the server's models those that an option `model` names; none if it names none."""
+    return [model for model in models if model in item.metadata["choices"]]
 
 
 def _expanded(spec: str, models: Sequence[str]) -> list[Metric]:
@@ -82,7 +90,7 @@ def _expanded(spec: str, models: Sequence[str]) -> list[Metric]:
 def _made(name: str, options: dict[str, str], models: Sequence[str]) -> Metric:
     kind = metric_class(name)
     fields = {item.name: item for item in dataclasses.fields(kind)}
-    if why := why_unavailable(name):
+    if why := why_unavailable(name, models):
         raise _refused(why)
     for key, value in options.items():
         if key in fields:  # unknown ones are named by from_options

@@ -1,13 +1,14 @@
 // Reads the versioned documents that Python writes: checks format and version, unpacks the similarity matrix.
 // In: parsed JSON. Out: plain arrays. Offsets in a document count code points; JavaScript's strings do not.
 
-const DOCUMENT_VERSIONS = { "evalign.alignment": 1, "evalign.corpus": 1 };
+const DOCUMENT_VERSIONS = { "evalign.alignment": 1, "evalign.corpus": 1, "evalign.likelihood": 1 };
 
 /** Throws a sentence for a document that this page cannot draw; returns its format. */
 export function checkFormat(doc) {
   const known = doc && typeof doc === "object" ? DOCUMENT_VERSIONS[doc.format] : undefined;
   if (known === undefined) {
-    throw new Error("This is no evalign document: expected the format evalign.alignment or evalign.corpus.");
+    const names = Object.keys(DOCUMENT_VERSIONS).join(", ");
+    throw new Error(`This is no evalign document: expected one of the formats ${names}.`);
   }
   if (doc.version !== known) {
     throw new Error(`This page reads version ${known} of ${doc.format}; the document has version ${doc.version}.`);
@@ -22,7 +23,7 @@ export function codePoints(text) {
 
 /** The matrix as numbers, and the sides and matchings beside it. */
 export function decodeAlignment(doc) {
-  if (checkFormat(doc) !== "evalign.alignment") throw new Error("Expected an alignment document, not a corpus.");
+  if (checkFormat(doc) !== "evalign.alignment") throw new Error("Expected an alignment document.");
   const rows = doc.candidate.pieces.length;
   const columns = doc.reference.pieces.length;
   const matrix = Array.isArray(doc.similarity)

@@ -3,7 +3,7 @@
 
 import { el, themeColour } from "./dom.js";
 import { sharpContext } from "./pair_lines.js";
-import { fourDigits } from "./pair_model.js";
+import { fourDigits } from "./numbers.js";
 
 const HEAT_STOPS = ["--heat0", "--heat1", "--heat2", "--heat3", "--heat4"];
 const HEAT_CELL = 26; // most a cell gets

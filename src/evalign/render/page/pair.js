@@ -2,19 +2,21 @@
 // texts and lines, the card, what changed between matchings, heatmap, table, files. State is small and plain.
 
 import { el, announce, onTheme } from "./dom.js";
+import { flagNotice } from "./controls.js";
 import { decodeAlignment } from "./document.js";
 import { makeHeatmap } from "./heatmap.js";
+import { fourDigits } from "./numbers.js";
 import { cardHint, pairCard } from "./pair_card.js";
 import { changesReport, compareChoice, pairChanges, scoresTable } from "./pair_changes.js";
-import { legendSentence, mainScore, matchingSwitch, pairControls, pairLegend, pairNotice } from "./pair_controls.js";
-import { pairFiles } from "./pair_export.js";
+import { legendSentence, mainScore, matchingSwitch, pairControls, pairLegend } from "./pair_controls.js";
 import { PairFocus } from "./pair_focus.js";
-import { fourDigits, pairGrid, pairMatching } from "./pair_model.js";
+import { pairGrid, pairMatching } from "./pair_model.js";
 import { pairScene } from "./pair_scene.js";
 import { drawnLines, makeStage } from "./pair_stage.js";
 import { pairState, pairStateDifference } from "./pair_state.js";
-import { matchTable } from "./pair_table.js";
+import { matchRows, matchTable } from "./pair_table.js";
 import { everyLine, litUnits, visibleLines } from "./pair_visible.js";
+import { fileButtons } from "./scene_files.js";
 
 /** Draws the document into `root`; options {state, onState(state), standalone, saving: more buttons}. */
 export function pairView(root, doc, options = {}) {
@@ -86,14 +88,16 @@ class PairView {
   /** The page around the stage, once per document. */
   build() {
     const change = (part) => this.change(part);
-    const files = pairFiles(
-      () => this.scene(),
-      () => this.matches(),
-      this.options.saving,
-    );
+    const shown = {
+      title: "Token matches of two texts",
+      name: () => `evalign-pair-${this.set.matching}`,
+      recipe: () => this.facts().matching.signature,
+      scene: () => this.scene(),
+      rows: () => matchRows(this.matches()),
+    };
     this.scores = el("dl", { class: "pair-scores" });
     this.recipe = el("p", { class: "recipe pair-recipe" });
-    this.notice = pairNotice();
+    this.notice = flagNotice();
     this.switch = matchingSwitch(this.doc, change);
     this.compare = compareChoice(this.doc, change);
     this.controls = pairControls(this.lowest(), change);
@@ -107,7 +111,7 @@ class PairView {
     const sections = [this.legend, this.changes, this.heatBox, this.allScores.node, this.table.node];
     const parts = [
       this.options.standalone ? el("h1", { text: "Token matches" }) : null,
-      el("div", { class: "pair-head" }, this.scores, files),
+      el("div", { class: "pair-head" }, this.scores, fileButtons(shown, this.options.saving)),
       this.recipe,
       this.notice.node,
       this.switch.node,

@@ -2,7 +2,8 @@
 // the words and numbers say the same. Also the one sentence that the status region gets.
 
 import { el } from "./dom.js";
-import { PAIR_SIDES, fourDigits, linesOf, otherSide, qualityOf } from "./pair_model.js";
+import { fourDigits } from "./numbers.js";
+import { PAIR_SIDES, linesOf, otherSide, qualityOf } from "./pair_model.js";
 
 const CARD_QUALITY = { q3: "very close", q2: "close", q1: "loose", q0: "far" };
 const CARD_NEAREST = 5;

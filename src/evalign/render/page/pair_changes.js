@@ -2,7 +2,8 @@
 // lines, tokens whose partner changed become a table, and the difference of the scores is added up from these tokens.
 
 import { el } from "./dom.js";
-import { PAIR_SIDES, fourDigits, mergedLines, otherSide } from "./pair_model.js";
+import { fourDigits } from "./numbers.js";
+import { PAIR_SIDES, mergedLines, otherSide } from "./pair_model.js";
 import { cardRescaled } from "./pair_card.js";
 
 const CHANGES_SHOWN = 30;

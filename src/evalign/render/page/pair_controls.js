@@ -2,25 +2,9 @@
 // legend of lines and marks. In: the state and what to do on a change. Out: elements with a `show(state)` of their own.
 
 import { el } from "./dom.js";
-import { NEAREST, fourDigits } from "./pair_model.js";
-
-const CONTROL_FLAGS = {
-  empty: () => "there is nothing to match",
-  truncated: (count) => `${count} ${count === 1 ? "token was" : "tokens were"} not read, the model takes no more`,
-  windowed: (count) => `long texts were read in ${count} windows`,
-  "unknown-token": (count) => `${count} ${count === 1 ? "token is" : "tokens are"} not in the model's vocabulary`,
-};
-
-/** What happened to the texts on the way: flags with what they mean. */
-export function pairNotice() {
-  const node = el("p", { class: "pair-notice" });
-  const show = (flags) => {
-    const said = Object.entries(flags).map(([name, count]) => `${name}: ${CONTROL_FLAGS[name]?.(count) ?? count}`);
-    node.hidden = !said.length;
-    node.textContent = said.join("; ");
-  };
-  return { node, show };
-}
+import { controlCheck, controlSlider } from "./controls.js";
+import { fourDigits } from "./numbers.js";
+import { NEAREST } from "./pair_model.js";
 
 /** The score that stands for a matching. */
 export function mainScore(scores) {
@@ -131,28 +115,4 @@ export function legendSentence(mode, compared) {
     flow: "the wider a line, the more mass it carries; the fainter, the less similar",
     changes: `solid: new; dotted: lost; grey: kept (against ${compared})`,
   }[mode];
-}
-
-function controlSlider(name, range, shown, change) {
-  const said = el("b", { "aria-hidden": "true" }); // no <output>: the label would name it instead of the slider
-  const say = (value) => {
-    said.textContent = shown(value);
-    input.setAttribute("aria-valuetext", shown(value));
-  };
-  const moved = () => {
-    say(Number(input.value));
-    change(Number(input.value));
-  };
-  const input = el("input", { type: "range", ...range, oninput: moved });
-  const node = el("label", { class: "pair-slider" }, el("span", {}, `${name} `, said), input);
-  const show = (value) => {
-    input.value = value;
-    say(value);
-  };
-  return { node, show };
-}
-
-function controlCheck(name, change) {
-  const input = el("input", { type: "checkbox", onchange: () => change(input.checked) });
-  return { input, node: el("label", { class: "check" }, input, name) };
 }

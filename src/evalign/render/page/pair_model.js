@@ -16,11 +16,6 @@ export function qualityOf(value) {
   return value >= 0.85 ? "q3" : value >= 0.65 ? "q2" : value >= 0.45 ? "q1" : "q0";
 }
 
-/** Numbers as the whole project prints them. */
-export function fourDigits(value) {
-  return (Object.is(value, -0) ? 0 : value).toFixed(4).replace(/^-(0\.0000)$/, "$1");
-}
-
 /** Units of both sides and the similarity of every two of them; the same for every matching. */
 export function pairGrid(decoded, subwords) {
   const units = {};

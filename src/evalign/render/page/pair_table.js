@@ -2,7 +2,8 @@
 // rows would delay the first picture. Also the same as rows for a CSV file.
 
 import { el } from "./dom.js";
-import { PAIR_SIDES, fourDigits, otherSide } from "./pair_model.js";
+import { fourDigits } from "./numbers.js";
+import { PAIR_SIDES, otherSide } from "./pair_model.js";
 
 const TABLE_COLUMNS = ["token", "partner", "similarity", "weight", "adds", "marks"];
 

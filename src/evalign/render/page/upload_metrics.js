@@ -5,9 +5,8 @@ import { el } from "./dom.js";
 import { labelledSelect } from "./corpus_controls.js";
 import { specWith } from "./upload_run.js";
 
-const METRICS_COMMON = ["bertscore", "lisascore", "moverscore", "sbert", "rouge1", "rouge2", "rougeL", "bleu", "chrf",
-  "ter",
-  "meteor", "sari", "fkgl"];
+const METRICS_COMMON = ["evalign", "bertscore", "lisascore", "moverscore", "sbert", "rouge1", "rouge2", "rougeL", "bleu",
+  "chrf", "ter", "meteor", "sari", "fkgl"];
 const METRICS_CHOSEN = ["bertscore", "rougeL", "chrf"];
 
 /** Controls; returns {node, specs(), available(what the rows have)}. */
@@ -33,7 +32,7 @@ export function metricChoice(options) {
   function spec(metric) {
     let written = metric.name;
     const option = optionOf(metric, "model");
-    if (option && models.length && model.select.value !== option.default) {
+    if (option?.choices.includes(model.select.value) && model.select.value !== option.default) {
       written = specWith(written, "model", model.select.value);
     }
     if (idf.checked && optionOf(metric, "idf")) written = specWith(written, "idf", "references");

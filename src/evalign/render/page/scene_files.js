@@ -1,42 +1,41 @@
-// Files of the pair view: SVG and PNG of a scene (see pair_scene.js), CSV of all matches; each carries the recipe line.
+// Files of a view: SVG and PNG of its scene, a list of shapes (see scene_text.js), and CSV of its rows; each carries
+// the recipe line. In: functions that give what is shown at the moment of saving. Out: the buttons.
 
 import { el, download } from "./dom.js";
 import { csvLines } from "./csv_write.js";
-import { matchRows } from "./pair_table.js";
 
 const EXPORT_PIXELS = { scale: 2, area: 100e6, side: 16000 }; // what browsers can still make a picture of
 const EXPORT_UNFIT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu; // what XML cannot hold
 
-/** Buttons that save the view; `scene()` and `matches()` give what is shown at that moment, `others` are more nodes. */
-export function pairFiles(scene, matches, others = []) {
-  const name = () => `evalign-pair-${matches().view.matching.name}`;
-  const recipe = () => matches().view.matching.signature;
+/** Buttons that save `shown`: {title, name(), recipe(), scene(), rows()}; `others` are more nodes. */
+export function fileButtons(shown, others = []) {
   const button = (kind, make) =>
     el("button", {
       type: "button",
       "data-export": kind.toLowerCase(),
       "aria-label": `Save as ${kind}`,
       text: kind,
-      onclick: async () => download(`${name()}.${kind.toLowerCase()}`, await make()),
+      onclick: async () => download(`${shown.name()}.${kind.toLowerCase()}`, await make()),
     });
   return el(
     "div",
     { class: "pair-exports no-print", role: "group", "aria-label": "Save this view" },
     el("span", { class: "soft", text: "Save as" }),
-    button("SVG", () => new Blob([sceneSvg(scene(), recipe())], { type: "image/svg+xml" })),
-    button("PNG", () => scenePng(scene())),
-    button("CSV", () => new Blob([csvLines(matchRows(matches()))], { type: "text/csv;charset=utf-8" })),
+    button("SVG", () => new Blob([sceneSvg(shown)], { type: "image/svg+xml" })),
+    button("PNG", () => scenePng(shown.scene())),
+    button("CSV", () => new Blob([csvLines(shown.rows())], { type: "text/csv;charset=utf-8" })),
     ...others,
   );
 }
 
 /** The scene as an SVG document. */
-function sceneSvg({ width, height, shapes }, recipe) {
+function sceneSvg({ title, recipe, scene }) {
+  const { width, height, shapes } = scene();
   const root = exportNode(
     "svg",
     { width, height, viewBox: `0 0 ${width} ${height}`, role: "img" },
-    exportNode("title", { text: "Token matches of two texts" }),
-    exportNode("desc", { text: exportFit(recipe) }),
+    exportNode("title", { text: title }),
+    exportNode("desc", { text: exportFit(recipe()) }),
   );
   for (const shape of shapes) root.append(EXPORT_SVG[shape.type](shape));
   return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(root)}`;

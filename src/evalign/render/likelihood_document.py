@@ -1,0 +1,74 @@
+"""The versioned JSON document of one pair's log-probabilities, which the page draws; schema in `schema/`.
+
+    Likelihoods (BARTScore.likelihoods)  --likelihood_document-->  evalign.likelihood, version 1
+
+As in documents.py: finite numbers, texts without lone surrogates, offsets in code points of the original text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from evalign.encoders.likelihood import LOWEST, Likelihood
+from evalign.encoders.tokenizer import utf8
+from evalign.metrics.likelihoods import Likelihoods
+from evalign.render.documents import VERSION
+from evalign.types import Tokens
+from evalign.version import __version__
+
+LIKELIHOOD = "evalign.likelihood"
+DIGITS = 8  # of log-probabilities and of the lowest one, which must stay comparable
+
+
+def likelihood_document(likelihoods: Likelihoods) -> dict[str, Any]:
+    """Every direction with the text that was read, the tokens that were predicted, and their log-probabilities."""
+    return {
+        "format": LIKELIHOOD,
+        "version": VERSION,
+        "evalign": __version__,
+        "metric": utf8(likelihoods.metric),
+        "signature": utf8(likelihoods.signature),
+        "scores": {name: float(value) for name, value in likelihoods.scores.items()},
+        "lowest": round(LOWEST, DIGITS),
+        "directions": [_direction(name, one) for name, one in likelihoods.directions.items()],
+        "flags": dict(likelihoods.counts),
+    }
+
+
+def _direction(name: str, one: Likelihood) -> dict[str, Any]:
+    given, wanted = name.split("-to-")
+    return {
+        "name": name,
+        "mean": one.score,
+        "read": {"of": given, **_side(one.source)},
+        "predicted": {"of": wanted, **_side(one.target)},
+        "log_probs": np.round(one.log_probs.astype(np.float64), DIGITS).tolist(),
+        "flags": one.counts,
+    }
+
+
+def _side(tokens: Tokens) -> dict[str, Any]:
+    return {
+        "text": utf8(tokens.text),
+        "pieces": [utf8(piece) for piece in tokens.pieces],
+        "offsets": tokens.offsets.tolist(),
+        "special": tokens.special.tolist(),
+        "unknown": list(tokens.unknown),
+        "dropped": tokens.dropped,
+        "cut": _cut(tokens) if tokens.dropped else None,
+        "flags": tokens.counts,
+    }
+
+
+def _cut(tokens: Tokens) -> list[int]:
+    """The stretch that was not read: the widest that no token covers, for a prompt behind it is kept."""
+    end = len(tokens.text.rstrip())
+    own = [(start, stop) for start, stop in tokens.offsets[~tokens.special].tolist() if start < stop]
+    covered, widest = 0, [0, 0]
+    for start, stop in [*own, (end, end)]:
+        if start - covered > widest[1] - widest[0]:
+            widest = [covered, start]
+        covered = max(covered, stop)
+    return widest

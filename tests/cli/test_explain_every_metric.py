@@ -1,0 +1,85 @@
+"""`evalign explain` of the metrics that match no tokens: the numbers it writes out end in the metric's own score."""
+
+import re
+
+import numpy as np
+import pytest
+
+import evalign
+from evalign.cli.explain import EXPLAINERS
+from evalign.metrics.features import FeatureScorer, parse_features
+from evalign.metrics.learned_file import LearnedFile, Term
+from evalign.metrics.moverscore import MoverScore
+from evalign.metrics.prf import PRFMetric
+from evalign.metrics.registry import METRICS, metric_class
+from evalign.metrics.rows import make_rows
+
+PAIR = ("The storm closed two schools.", "Two schools were shut because of the storm.")
+VECTORS = ["sbert", "sbert(pooling=max)", "sbert(pooling=cls, layer=4+6)", "endtoken", "endtoken(token=cls)"]
+
+
+def numbers(text):
+    return [float(found) for found in re.findall(r"-?\d+\.\d{4}", text)]
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_can_be_explained(name):
+    assert name in EXPLAINERS or issubclass(metric_class(name), PRFMetric | MoverScore)
+
+
+@pytest.mark.parametrize("spec", VECTORS)
+def test_tokens_give_the_whole_vector(spec):
+    metric = evalign.metric(spec)
+    side = metric.scorer().sides([PAIR[0]])[PAIR[0]]
+    np.testing.assert_allclose(metric.parts(side, False).sum(axis=1), metric.vector(side, False), atol=1e-12)
+
+
+def test_weighted_tokens_give_the_whole_vector():
+    metric = evalign.metric("sbert(idf=references)")
+    scorer = metric.scorer(make_rows(PAIR, [PAIR[1], "the storm"]))
+    side = scorer.sides([PAIR[0]])[PAIR[0]]
+    weighted = metric.vector(side, True)
+    assert not np.allclose(weighted, metric.vector(side, False))
+    np.testing.assert_allclose(metric.parts(side, True).sum(axis=1), weighted, atol=1e-12)
+
+
+@pytest.mark.parametrize("spec", VECTORS)
+def test_the_cosine_and_both_sums_are_the_score(run, spec):
+    shown = run("explain", *PAIR, "-m", spec).stdout
+    score = evalign.metric(spec).score([PAIR[0]], [PAIR[1]])["score"][0]
+    sums = [numbers(line)[0] for line in shown.splitlines() if line.startswith("sum")]
+    assert sums == pytest.approx([score, score], abs=6e-5)
+    assert "one vector" in shown
+
+
+@pytest.mark.parametrize(
+    ("pair", "said"),
+    [(PAIR, ""), ((PAIR[0], PAIR[0]), "held within"), (("the the the the the cat", "a cat"), "words repeated")],
+    ids=["plain", "the text itself", "repeated"],
+)
+def test_the_recipe_is_written_out(run, pair, said):
+    shown = run("explain", *pair, "-m", "evalign").stdout
+    metric = evalign.metric("evalign")
+    score = metric.score([pair[0]], [pair[1]])["score"][0]
+    terms = [line for line in shown.splitlines() if ("@" in line and "|" not in line) or "edits" in line]
+    assert len(terms) + 1 == len(metric.content().terms)  # and `characters`
+    *_, last = [line for line in shown.splitlines() if numbers(line) and "|" not in line]
+    assert numbers(last)[-1] == pytest.approx(score, abs=6e-5)
+    assert said in last
+
+
+def test_a_learned_metric_is_written_out(run, tmp_path):
+    specs = ["rouge1.recall", "chrf", "length-ratio"]
+    parts = FeatureScorer([one for spec in specs for one in parse_features(spec)])
+    terms = [Term(spec, said, 0.5, 0.25, 0.1) for spec, said in zip(specs, parts.signatures, strict=True)]
+    LearnedFile(tuple(terms), 0.4, 0.0, 100.0).save(tmp_path / "learned.json")
+    spec = f'learned(file="{tmp_path / "learned.json"}")'
+    shown = run("explain", *PAIR, "-m", spec).stdout
+    *_, last = [line for line in shown.splitlines() if numbers(line) and "|" not in line]
+    assert numbers(last)[-1] == pytest.approx(evalign.metric(spec).score([PAIR[0]], [PAIR[1]])["score"][0], abs=6e-5)
+    assert all(spec in shown for spec in specs)
+
+
+@pytest.mark.parametrize("spec", ["sbert", "evalign"])
+def test_empty_text_is_said(run, spec):
+    assert "flagged empty" in run("explain", "", "a cat", "-m", spec).stdout
