@@ -12,7 +12,7 @@ import evalign
 from evalign.encoders.memory import EmbeddingMemory
 from evalign.encoders.opening import EncoderChoice, open_encoder
 from evalign.errors import SpecError, TableError
-from evalign.metrics import recipe_features
+from evalign.metrics import recipe, recipe_features
 from evalign.metrics.learned_file import LearnedFile, Term
 from evalign.metrics.recipe import MODELS, shipped
 from evalign.metrics.recipe_features import Looker, Text, shared
@@ -148,8 +148,26 @@ def test_signature_rebuilds_the_metric(metric):
     signature = str(metric.scorer().signature)
     assert f"|file:{shipped('minilm').digest[:8]}|" in signature
     assert evalign.metric(signature) == metric
+    truncating = evalign.metric("evalign(overlong=truncate)")
+    assert evalign.metric(str(truncating.scorer().signature)) == truncating
+
+
+@pytest.mark.parametrize(
+    ("part", "other"),
+    [
+        (f"file:{shipped('minilm').digest[:8]}", "file:00000000"),
+        (f"file:{shipped('minilm').digest[:8]}", "file:"),
+        (f"file:{shipped('minilm').digest[:8]}", f"file:{shipped('minilm').digest[:2]}"),
+        ("model:all-MiniLM-L6-v2@53aa5117", "model:another@00000000"),
+        ("layers:0+1+2+4+5", "layers:0+1"),
+        ("prec:fp32", "prec:int8"),
+    ],
+)
+def test_a_signature_of_other_numbers_rebuilds_nothing(metric, part, other):
+    signature = str(metric.scorer().signature)
+    assert f"|{part}|" in signature
     with pytest.raises(SpecError, match="no recipe that ships here"):
-        evalign.metric(signature.replace(shipped("minilm").digest[:8], "00000000"))
+        evalign.metric(signature.replace(part, other))
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -161,6 +179,20 @@ def test_what_ships_is_whole_and_small(model):
     assert looker is not None
     itself = content.predict(np.ones((1, len(content.terms))))
     assert itself[0] == 100
+
+
+@pytest.mark.parametrize("damage", [None, b"{", "a weight changed"])
+def test_a_damaged_installation_says_so(tmp_path, monkeypatch, damage):
+    (tmp_path / "recipes").mkdir()
+    file = tmp_path / "recipes" / "minilm.json"
+    if damage is not None:
+        shipped("minilm").save(file)
+        whole = file.read_bytes()
+        file.write_bytes(damage if isinstance(damage, bytes) else whole.replace(b'"weight": -', b'"weight": ', 1))
+        assert file.read_bytes() != whole
+    monkeypatch.setattr(recipe.resources, "files", lambda _: tmp_path)
+    with pytest.raises(TableError, match=r"the recipe that ships for minilm cannot be used.*install evalign again"):
+        shipped.__wrapped__("minilm")
 
 
 def fake_recipe(path: Path, **changes) -> str:

@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,10 +21,11 @@ from evalign.errors import InputError, SpecError
 from evalign.jobs.rows import Columns
 from evalign.metrics.bertscore import BERTScore
 from evalign.render.study_html import study_html
+from evalign.render.study_page import save_study
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.correlation import correlation
 from evalign.stats.levels import Rated, agreement
-from evalign.studies import german_systems, german_tuning
+from evalign.studies import german_numbers, german_systems, german_tuning
 from evalign.studies.german import GERMAN, GermanPlan, named_models, run_german
 from evalign.studies.german_data import Asked, rated_rows, read_rated, training_pairs
 from evalign.studies.german_numbers import CORRELATIONS, ERRORS, FITTED_RMSE, MAE, RMSE, judge_systems
@@ -32,6 +34,7 @@ from evalign.studies.german_systems import LEXICAL, POOLINGS, System, pooled, sc
 from evalign.studies.german_tuning import PAPER
 from evalign.studies.steps import Steps
 from evalign.text.idf import FixedWeights
+from evalign.tuning.plan import Watch
 from evalign.types import Row
 
 pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
@@ -199,6 +202,8 @@ BAD = [
     (rows(human="good"), {}, "expected a number"),
     (rows(human={"fluency": 1}), {}, "choose one of them with --aspect"),
     (rows(human=0.0), {}, "--human-min below --human-max"),
+    (rows(), {"rows": 2}, "--pairs 2: the study needs at least 3 rows"),
+    ([], {}, "there are no rows in it"),
 ]
 
 
@@ -233,6 +238,22 @@ def test_a_model_that_is_not_found_leaves_the_others(model, tmp_path):
     assert "no such directory" in said
 
 
+def test_models_are_told_apart_by_what_they_hold(model, tmp_path):
+    """The same files under another name are one model; the same weights with another tokenizer are two."""
+    again, other, last = (tmp_path / place / "tiny-bert" for place in "abc")
+    for folder in (again, other, last):
+        shutil.copytree(model, folder)
+    renamed = again.rename(again.with_name("renamed"))
+    for number, folder in enumerate((other, last)):
+        with (folder / "tokenizer.json").open("a") as stream:
+            stream.write(" " * (number + 1))
+    models = [model, str(renamed), str(other), str(last)]
+    study = run_german(models, example(), PLAN, Steps(None))
+    assert study.notes == (f"{renamed} is the same model as {model}",)
+    assert list(study.models) == [model, str(other), str(last)]
+    assert sum(one.name == "BERTScore" for one in study.verdict.systems) == 3
+
+
 def test_constant_scores_have_errors_but_no_correlation():
     data = [replace(row, candidate="xyz") for row in rows()]
     study = run_german([], rated_rows("zero", data, Asked()), PLAN, Steps(None))
@@ -241,7 +262,43 @@ def test_constant_scores_have_errors_but_no_correlation():
     assert rouge.value(RMSE) == pytest.approx(100 * math.sqrt((study.rows.shares**2).mean()))
     page = german_page(study)
     assert any("ROUGE-1, pearson: scores are constant" in note for note in page.notes)
-    assert "No metric has a correlation here" in page.plates[3].said[0]
+    assert page.plates[3].drawing is None
+    assert "no metric has a correlation here" in page.plates[3].missing
+
+
+def test_constant_ratings_leave_the_figures_of_errors(model, tmp_path):
+    study = run_german([model], rated_rows("same", rows(human=3.0), Asked(high=4.0)), PLAN, Steps(None))
+    save_study(german_page(study), tmp_path / "out")  # an empty figure would warn
+    made = {file.stem for file in (tmp_path / "out").glob("*.png")}
+    assert made == {"table3_error", "table4_error", "scores"}
+    lacking = german_page(study).lacking
+    assert [said.partition(": no metric")[0] for said in lacking] == [
+        "Table 3: Sentence-BERT, correlation with people",
+        "Table 4: all metrics, correlation with people",
+    ]
+
+
+def test_one_text_has_no_intervals_and_few_say_so():
+    together = rated_rows("one", rows(source="Der Fluss."), Asked())
+    study = run_german([], together, PLAN, Steps(None))
+    for one in (*(one.estimates for one in study.verdict.systems), study.verdict.constant):
+        assert {(estimate.low, estimate.high) for estimate in one.values()} == {(None, None)}
+    assert "of one text, so there are no intervals" in german_page(study).about[1]
+    apart = run_german([], rated_rows("six", rows(), Asked()), PLAN, Steps(None))
+    assert system(apart, "ROUGE-1").estimates[RMSE].low is not None
+    assert "6 different texts; so few give intervals that are too narrow" in german_page(apart).about[1]
+
+
+def test_rows_with_blank_sources_are_about_their_references():
+    judged = rated_rows("blank", rows(source=" "), Asked())
+    assert judged.documents == [row.references[0] for row in judged.rows]
+
+
+def test_some_rows_without_a_source_are_counted():
+    data = [replace(row, source=None) if number < 2 else row for number, row in enumerate(rows())]
+    judged = rated_rows("some", data, Asked())
+    assert "2 of 6 rows have no source; IDF was counted over those of the others" in judged.notes
+    assert len(judged.counted_texts) == 4
 
 
 def test_models_by_preset_and_by_comma():
@@ -302,6 +359,27 @@ def test_a_tuned_encoder_is_scored_with_the_same_layer(model, tuned_plan, tmp_pa
     assert study_html(german_page(again)) == study_html(german_page(study))
 
 
+@pytest.mark.parametrize("damage", ["weights cut short", "weights changed", "no weights", "no record", "record"])
+def test_a_damaged_tuned_encoder_is_trained_anew(model, tuned_plan, tmp_path, damage):
+    plan = replace(tuned_plan.training, epochs=1)
+
+    def tune():
+        return german_tuning.fine_tune(model, tuned_plan.pairs, plan, tmp_path, Watch(lambda _: None))
+
+    first = tune()
+    weights, record = first.directory / "model.safetensors", first.directory / "training.json"
+    whole = weights.read_bytes()
+    if damage == "record":
+        record.write_text("{}")
+    elif damage in ("no record", "no weights"):
+        (record if damage == "no record" else weights).unlink()
+    else:
+        weights.write_bytes(whole[: len(whole) // 2] if "short" in damage else whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert tune() == first
+    assert weights.read_bytes() == whole
+    assert [file.name for file in tmp_path.iterdir()] == [first.directory.name]
+
+
 def refuse(*_, **__):
     raise AssertionError("this was measured before")
 
@@ -349,6 +427,20 @@ def test_systems_keep_their_order_in_the_numbers(study):
         assert one.name == other.name
         assert one.estimates == other.estimates
         assert one.rank == other.rank
+
+
+def test_swaps_are_drawn_once_for_all_pairs_of_systems(monkeypatch):
+    """Holm's correction needs thousands of swaps, and systems make hundreds of pairs."""
+    drawn = []
+    generator = Resampling.generator
+    monkeypatch.setattr(Resampling, "generator", lambda self, sample: drawn.append(sample) or generator(self, sample))
+    rng = np.random.default_rng(3)
+    judged = rated_rows("many", rows(12), Asked())
+    scores = [judged.shares + rng.normal(size=12) for _ in range(5)]
+    found = german_numbers._better(scores, judged, Resampling(samples=60, seed=987))
+    assert len(drawn) == german_numbers.permutations(5, Resampling(samples=60)) == 400
+    monkeypatch.undo()
+    assert (found == german_numbers._better(scores, judged, Resampling(samples=60, seed=987))).all()
 
 
 def command(capsys, folder, *arguments):
@@ -437,18 +529,23 @@ def test_killed_in_the_middle_of_training_the_next_run_gives_the_same_numbers(tm
             stderr=subprocess.DEVNULL,
         )
 
-    killed = start("killed", "resumed")
-    home = tmp_path / "killed" / "studies" / "german"
-    while killed.poll() is None and not list(home.glob("tuned/*.training/checkpoint.json")):
-        time.sleep(0.01)
-    killed.send_signal(signal.SIGKILL)
-    assert killed.wait() == -signal.SIGKILL
-    assert not (tmp_path / "resumed" / "index.html").exists()
+    for attempt in range(10):  # a training may end before this process gets to kill it
+        cache, resumed = f"killed{attempt}", f"resumed{attempt}"
+        home = tmp_path / cache / "studies" / "german"
+        killed = start(cache, resumed)
+        while killed.poll() is None and not list(home.glob("tuned/*.training/checkpoint.json")):
+            time.sleep(0.01)
+        killed.kill()
+        assert killed.wait() in (-signal.SIGKILL, 0)
+        if list(home.glob("tuned/*.training/checkpoint.json")):
+            break
+    assert list(home.glob("tuned/*.training/checkpoint.json"))
+    assert not (tmp_path / resumed / "index.html").exists()
     done = {file.name: file.stat().st_mtime_ns for file in home.glob("*.json")}
     assert done
-    assert start("killed", "resumed").wait() == 0
+    assert start(cache, resumed).wait() == 0
     assert start("fresh", "whole").wait() == 0
-    contents = [{file.name: file.read_bytes() for file in (tmp_path / out).iterdir()} for out in ("resumed", "whole")]
+    contents = [{file.name: file.read_bytes() for file in (tmp_path / out).iterdir()} for out in (resumed, "whole")]
     assert contents[0] == contents[1]
     assert all((home / name).stat().st_mtime_ns == when for name, when in done.items())  # not made again
     assert not list(home.glob("tuned/*.training"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -64,9 +65,9 @@ def lisa(ctx: click.Context, out: Path, models: tuple[str, ...], pairs: int, dat
     """
     check_folder(out)
     chosen = choose(*read_rows(data, columns, input_format), pairs, seed)
-    named = [name for given in models for name in given.split(",") if name] or known_here()
+    named = named_models(models) or known_here()
     plan = Plan(layer=layer, seed=seed, threads=threads)
-    with progress("measuring pairs", len(chosen.rows) * len(set(named))) as advance:
+    with progress("measuring pairs", len(chosen.rows) * len(named)) as advance:
         measured = run_lisa(named, chosen, plan, Steps.of("lisa", keep=not no_cache), advance)
     finish(lisa_page(measured), out, ctx)
 
@@ -140,10 +141,22 @@ def check_folder(out: Path) -> None:
     """Says before the work what would go wrong after it."""
     with styled():
         pass
-    if out.exists() and not out.is_dir():
-        raise FileFormatError(f"{out}: no folder can be made there, it is a file")
     if not out.resolve().parent.is_dir():
         raise FileFormatError(f"{out}: no folder can be made there, {out.resolve().parent} does not exist")
+    made = False
+    try:
+        try:
+            out.mkdir()
+            made = True
+        except FileExistsError:
+            pass
+        with TemporaryDirectory(prefix=".evalign-", dir=out):
+            pass
+    except OSError as error:
+        raise FileFormatError(f"{out}: nothing can be written there ({error.strerror or error})") from error
+    finally:
+        if made:
+            out.rmdir()
 
 
 def finish(page: StudyPage, out: Path, ctx: click.Context) -> None:

@@ -9,7 +9,7 @@ from evalign.render.study_page import Plate, StudyPage, StudyTable
 from evalign.version import __version__
 
 MOST_NAMES = 4
-STUDY_STYLE = """main p,main ul{max-width:70rem}
+STUDY_STYLE = """main p,main ul{max-width:70rem;overflow-wrap:anywhere}
 .missing{border-left:4px solid var(--q0-edge);padding:.2rem .8rem;background:var(--soft)}
 main thead th{white-space:normal;max-width:10rem}main tbody th[scope=row]{min-width:8rem}
 """ + "".join(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -157,9 +158,13 @@ def _kept(rows: int, resampling: Resampling, block_of_row: Ints | None) -> Itera
     units = rows if block_of_row is None else int(block_of_row.max()) + 1
     per_block = max(1, BLOCK // (2 * rows))
     for first in range(0, resampling.samples, per_block):
-        samples = range(first, min(first + per_block, resampling.samples))
-        coins = np.stack([resampling.generator(k).integers(2, size=units, dtype=np.int8) for k in samples])
+        coins = _coins(resampling, first, min(first + per_block, resampling.samples), units)
         yield (coins if block_of_row is None else coins[:, block_of_row]).astype(np.float32)
+
+
+@lru_cache(maxsize=128)  # of at most BLOCK / 2 bytes: every pair of metrics is swapped by the same masks
+def _coins(resampling: Resampling, first: int, last: int, units: int) -> npt.NDArray[np.int8]:
+    return np.stack([resampling.generator(k).integers(2, size=units, dtype=np.int8) for k in range(first, last)])
 
 
 def _standard_scores(values: Floats) -> Floats:

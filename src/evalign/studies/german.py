@@ -137,23 +137,26 @@ class _Run:
         self.tried = False
 
     def name(self, models: Sequence[str]) -> dict[str, str]:
-        """The models that are found, with the names they are shown by: their own, pinned where two share one."""
+        """The models that are found, with the names they are shown by: their own, or longer where two share one."""
+        first: dict[str, str] = {}  # the same weights and tokenizer twice are one model
         pins: dict[str, str] = {}
         for model in models:
             try:
-                pins[model] = model_pin(model)
+                pin, identity = model_pin(model), model_identity(model)
                 bertscore_layer(model, self.plan.options)
             except EvalignError as error:
-                pins.pop(model, None)
                 self.missing.append(f"model {model}: {error}")
-        labels = {model: pin.partition("@")[0] for model, pin in pins.items()}
-        count = Counter(labels.values())
-        named = {model: label if count[label] == 1 else pins[model] for model, label in labels.items()}
-        first: dict[str, str] = {}  # the same weights twice are one model
-        for model, name in named.items():
-            if first.setdefault(name, model) != model:
-                self.notes.append(f"{model} is the same model as {first[name]}")
-        return {model: name for name, model in first.items()}
+                continue
+            if first.setdefault(identity, model) != model:
+                self.notes.append(f"{model} is the same model as {first[identity]}")
+            else:
+                pins[model] = pin
+        labels = Counter(pin.partition("@")[0] for pin in pins.values())
+        shared = Counter(pins.values())
+        return {
+            model: label if labels[label := pin.partition("@")[0]] == 1 else pin if shared[pin] == 1 else model
+            for model, pin in pins.items()
+        }
 
     def measure(self, model: str, name: str) -> None:
         """A model as it came."""

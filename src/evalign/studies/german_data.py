@@ -131,6 +131,10 @@ def read_rated(data: str | None, columns: Columns, input_format: str | None, ask
 
 def rated_rows(name: str, rows: Sequence[Row], asked: Asked, known: Known | None = None) -> RatedRows:
     """At most so many rated rows, drawn by the seed; IDF is counted over all rows, drawn or not."""
+    if asked.rows < FEWEST_ROWS:
+        raise InputError(f"--pairs {asked.rows}: the study needs at least {FEWEST_ROWS} rows")
+    if not rows:
+        raise InputError(f"{name}: there are no rows in it")
     left_out: Counter[str] = Counter()
     usable = [(row, rating) for row in rows if (rating := _usable(row, asked.aspect, left_out)) is not None]
     if not usable and left_out["no human score"] == len(rows):
@@ -148,10 +152,13 @@ def rated_rows(name: str, rows: Sequence[Row], asked: Asked, known: Known | None
     if len(drawn) < len(usable):
         notes.append(f"{len(drawn)} of {len(usable)} rated rows, drawn at random (seed {asked.seed})")
     counted = _counted(rows, asked.idf)
+    lacking = sum(not (row.source and row.source.strip()) for row in rows)
+    if asked.idf == SOURCES and 0 < lacking < len(rows):
+        notes.append(f"{lacking} of {len(rows)} rows have no source; IDF was counted over those of the others")
     return RatedRows(
         name,
         known.about if known else "rows of that file.",
-        tuple(replace(row, extra={DOCUMENT: row.source or row.references[0]}) for row, _ in drawn),
+        tuple(replace(row, extra={DOCUMENT: _document(row)}) for row, _ in drawn),
         np.array([rating for _, rating in drawn]),
         scale,
         asked.idf,
@@ -218,6 +225,10 @@ def _counted(rows: Iterable[Row], idf: str) -> tuple[Row, ...]:
         return tuple(Row(str(number), "", (text,)) for number, text in enumerate(texts))
     sources = dict.fromkeys(row.source for row in rows if row.source and row.source.strip())
     return tuple(Row(str(number), "", (), source) for number, source in enumerate(sources))
+
+
+def _document(row: Row) -> str:
+    return row.source if row.source and row.source.strip() else row.references[0]
 
 
 def _same(text: str) -> str:

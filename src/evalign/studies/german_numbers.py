@@ -31,7 +31,7 @@ RMSE, MAE, FITTED_RMSE, FITTED_MAE = "RMSE", "MAE", "fitted RMSE", "fitted MAE"
 ERRORS = (RMSE, MAE, FITTED_RMSE, FITTED_MAE)
 CORRELATIONS = ("pearson", "spearman", "kendall")
 ALPHA = 0.05
-RECIPE = 2
+RECIPE = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,7 @@ def _numbers(scored: Sequence[Scored], rows: RatedRows, resampling: Resampling) 
         raw, _ = rating_residuals(one.scores, rows.shares, 1.0, resampling.seed)
         squared = float((raw**2).mean())
         systems.append({
-            "estimates": {name: asdict(value) for name, value in {**errors, **found.estimates}.items()},
+            "estimates": _told({**errors, **found.estimates}, rows),
             "offset": float(raw.mean()),
             "offset_share": float(raw.mean() ** 2 / squared) if squared > 0 else 0.0,
             "rank": None if one.system.label not in rank_of else int(rank_of[one.system.label]),
@@ -137,7 +137,7 @@ def _numbers(scored: Sequence[Scored], rows: RatedRows, resampling: Resampling) 
     constant = error_estimates(np.zeros(len(rows.rows)), rows, resampling)  # fitted, it predicts the others' mean
     return {
         "systems": systems,
-        "constant": {RMSE: asdict(constant[FITTED_RMSE]), MAE: asdict(constant[FITTED_MAE])},
+        "constant": _told({RMSE: constant[FITTED_RMSE], MAE: constant[FITTED_MAE]}, rows),
         "better": [
             [first, second, float(better[i, j])]
             for i, first in enumerate(names)
@@ -165,6 +165,12 @@ def _better(scores: Sequence[Floats], rows: RatedRows, resampling: Resampling) -
         return permutation_test(first, second, people, CORRELATIONS[0], drawn, rows.documents, None)
 
     return compare_all(scores, rows.shares, test, "holm")
+
+
+def _told(estimates: Mapping[str, Estimate], rows: RatedRows) -> dict[str, Any]:
+    """As JSON; resamples of a single document are all the same, which is no interval."""
+    alone = len(set(rows.documents)) == 1
+    return {name: asdict(replace(value, low=None, high=None) if alone else value) for name, value in estimates.items()}
 
 
 def _estimates(said: Mapping[str, Mapping[str, Any]]) -> dict[str, Estimate]:

@@ -6,7 +6,7 @@ from evalign.render.study_page import StudyPage
 from evalign.studies import german_tables
 from evalign.studies.german import GermanStudy
 from evalign.studies.german_data import SOURCES
-from evalign.studies.german_systems import BLOCK
+from evalign.studies.german_systems import BLOCK, LSTM_NAME
 from evalign.studies.words import listed
 from evalign.version import __version__
 
@@ -22,15 +22,15 @@ FORMULA = (
     "be the same thing. Fitted: the same after a straight line from score to rating, fitted on the other nine tenths "
     "of the rows."
 )
+FEW_DOCUMENTS = 20  # below which a bootstrap over texts is too sure of itself
 
 
 def german_page(study: GermanStudy) -> StudyPage:
     """Everything that is shown."""
     rows = study.rows
-    documents = len(set(rows.documents))
     about = (
         QUESTION,
-        f"Data: {rows.name}: {rows.about} {len(rows.rows)} rows of {documents} different texts.",
+        f"Data: {rows.name}: {rows.about} {len(rows.rows)} rows {_about_documents(len(set(rows.documents)))}",
         _about_models(study),
         FORMULA,
     )
@@ -42,6 +42,13 @@ def german_page(study: GermanStudy) -> StudyPage:
         german_tables.raw_scores(study),
     )
     return StudyPage(TITLE, about, german_tables.summary(study), plates, _notes(study), study.missing)
+
+
+def _about_documents(count: int) -> str:
+    if count == 1:
+        return "of one text, so there are no intervals: how another text would do cannot be told."
+    few = "; so few give intervals that are too narrow" if count < FEW_DOCUMENTS else ""
+    return f"of {count} different texts{few}."
 
 
 def _about_models(study: GermanStudy) -> str:
@@ -60,14 +67,19 @@ def _about_tuning(study: GermanStudy) -> str:
     pairs, plan = study.plan.pairs, study.plan.training
     if pairs is None:
         return "Nothing was fine-tuned: no rated paraphrases were given (--train)."
-    if not study.tuned:
-        return "Nothing could be fine-tuned."
+    lstm = (
+        " The LSTM, a bidirectional one over words as before there were transformers, was trained on the same pairs."
+        if study.verdict.find(LSTM_NAME) is not None
+        else ""
+    )
+    names = list(study.tuned)
+    if not names:
+        return f"Nothing could be fine-tuned on {len(pairs.pairs)} rated pairs.{lstm}"
     shared = sum(count for why, count in pairs.left_out.items() if "judged" in why)
     apart = f"; {shared} more were left out because a text of theirs is judged here" if shared else ""
     return (
-        f"{listed(list(study.tuned))} was also fine-tuned on {len(pairs.pairs)} rated pairs ({plan.loss}, "
-        f"{plan.epochs} epochs), none of whose texts is judged here{apart}. The LSTM, a bidirectional one over words "
-        "as before there were transformers, was trained on the same pairs."
+        f"{listed(names)} {'was' if len(names) == 1 else 'were'} also fine-tuned on {len(pairs.pairs)} rated pairs "
+        f"({plan.loss}, {plan.epochs} epochs), none of whose texts is judged here{apart}.{lstm}"
     )
 
 
@@ -99,8 +111,8 @@ def _notes(study: GermanStudy) -> tuple[str, ...]:
         f"Ratings between 0 and 1: {rows.scale}.",
         f"Intervals: {plan.resampling.confidence:.0%} of {plan.resampling.samples} bootstrap resamples (seed "
         f"{plan.resampling.seed}) of whole texts: rows with the same source (or first reference) are drawn together.",
-        "Ranks: paired permutation tests of Pearson, as many permutations as Holm's correction over all comparisons "
-        "needs; metrics of the same rank are not told apart.",
+        "Ranks and p: paired permutation tests of Pearson, one-sided in the direction that was seen, as many "
+        "permutations as Holm's correction over all comparisons needs; metrics of the same rank are not told apart.",
         *([f"IDF: counted over {len(rows.counted_texts)} different {counted}."] if rows.counted else []),
         "Several references: as each metric does by default (the best one).",
         "Models: "

@@ -85,7 +85,7 @@ def agreement(study: GermanStudy, found: Sequence[Judged]) -> tuple[str, ...]:
     """Table 4, correlations: the best and who is not told apart from it; what IDF and fine-tuning change."""
     ranked = sorted((one for one in found if one.value("pearson") is not None), key=_pearson, reverse=True)
     if not ranked:
-        return ("No metric has a correlation here: its scores, or the ratings, are constant.",)
+        return ()
     first = [_label(one) for one in ranked[1:] if one.rank == ranked[0].rank and one.rank is not None]
     best = f"{_label(ranked[0])} agrees best with people: Pearson {number(ranked[0].value('pearson'))}"
     apart = f"; not told apart from it: {listed(first)}." if first else "; all others are told apart from it."

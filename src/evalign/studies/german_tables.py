@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -31,6 +32,11 @@ PUBLISHED = {
     german_sentences.TUNED_IDF: 31.99,
 }
 COLUMNS = ("metric", "model", "measure", "value", "low", "high", "rows")
+DRAWN = ("pearson", "spearman")
+NO_CORRELATION = (
+    "no metric has a correlation here, for its scores or the ratings are constant; give ratings that differ"
+)
+Axes = tuple[Callable[[Judged], str], Callable[[Judged], str]]  # what a system's row and its series are called
 INTERVAL = "Mark: value, line: interval over resampled texts."
 
 
@@ -81,8 +87,8 @@ def sentence_bert_agreement(study: GermanStudy) -> Plate:
     found = _table3(study)
     if not found:
         return Plate("table3_correlation", title, missing="no model could be used")
-    drawing = _drawing(found, ("pearson", "spearman"), "correlation", (_tuned_name, _pooling))
-    return Plate("table3_correlation", title, drawing, german_sentences.pooling_agreement(study, found))
+    said = german_sentences.pooling_agreement(study, found)
+    return _correlations("table3_correlation", title, found, (_tuned_name, _pooling), said)
 
 
 def errors(study: GermanStudy) -> Plate:
@@ -119,9 +125,9 @@ def agreement(study: GermanStudy) -> Plate:
         for one in found
     ]
     table = StudyTable("Table 4: correlations", columns, tuple(lines), names=2)
-    drawing = _drawing(found, ("pearson", "spearman"), "correlation", (_name, _model))
+    title = "Table 4: all metrics, correlation with people"
     said = german_sentences.agreement(study, found)
-    return Plate("table4_correlation", "Table 4: all metrics, correlation with people", drawing, said, (table,))
+    return replace(_correlations("table4_correlation", title, found, (_name, _model), said), tables=(table,))
 
 
 def raw_scores(study: GermanStudy) -> Plate:
@@ -154,14 +160,21 @@ def _table4(study: GermanStudy) -> list[Judged]:
     return [one for one in study.verdict.systems if one.name not in others]
 
 
+def _correlations(name: str, title: str, found: Sequence[Judged], axes: Axes, said: tuple[str, ...]) -> Plate:
+    """Constant ratings or scores have no correlation: then there is nothing to draw, and the plate says so."""
+    if all(one.value(measure) is None for one in found for measure in DRAWN):
+        return Plate(name, title, missing=NO_CORRELATION)
+    return Plate(name, title, _drawing(found, DRAWN, "correlation", axes), said)
+
+
 def _drawing(
     found: Sequence[Judged],
     measures: Sequence[str],
     below: str,
-    axes: tuple[Callable[[Judged], str], Callable[[Judged], str]],
+    axes: Axes,
     constant: Estimate | None = None,
 ) -> Drawing:
-    """One panel per measure; `axes` name a system's row and its series."""
+    """One panel per measure."""
     row_of, series_of = axes
     panels, numbers = [], []
     for measure in measures:

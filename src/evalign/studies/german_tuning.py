@@ -1,12 +1,14 @@
 """The fine-tuning of the German summaries study: rated paraphrases in, a tuned encoder in the study's cache out.
 
 As in the paper: cosine regression (squared error), 5 epochs, all pairs, the last weights kept. A finished encoder is
-found again without torch; one that was stopped goes on from its checkpoint and ends at the same weights.
+found again without torch; one that was stopped goes on from its checkpoint and ends at the same weights; one that was
+damaged is trained anew.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalign.encoders.digest import file_digest
 from evalign.errors import FileFormatError, ModelError
 from evalign.studies.model_scores import model_identity
 from evalign.studies.steps import Steps, digest_of
@@ -88,14 +91,20 @@ def _trained(
 ) -> Tuned:
     run = {"evalign": __version__, **who, "pairs": digest(pairs.pairs), **asdict(plan)}
     target = folder / digest_of(run)[:40]
-    if (target / RECORD).is_file():
+    there, found = target.exists(), _finished(target)
+    if found is not None:
         watch.advance(training_steps(pairs, plan))
-        return _finished(target)
+        return found
     import_module("evalign.tuning.trainee")  # first: it says what to install where torch is missing
     from evalign.tuning.run import train_to
 
+    if there:
+        shutil.rmtree(target, ignore_errors=True)  # damaged, and nothing is ever trained into a folder that is there
     train_to(target, trainee(), pairs, plan, watch)
-    return _finished(target)
+    found = _finished(target)
+    if found is None:
+        raise ModelError(f"{target}: what was just trained cannot be read again; is this disk whole?")
+    return found
 
 
 def training_steps(pairs: RatedPairs, plan: TrainingPlan) -> int:
@@ -103,10 +112,13 @@ def training_steps(pairs: RatedPairs, plan: TrainingPlan) -> int:
     return plan.epochs * plan.steps_per_epoch(len(pairs.pairs))
 
 
-def _finished(target: Path) -> Tuned:
-    """What the training said about itself; the directory appears whole, so a bad record is somebody's doing."""
+def _finished(target: Path) -> Tuned | None:
+    """What the training said about itself; None if it never ended, or its record or weights are no longer whole."""
     try:
         said: dict[str, Any] = json.loads((target / RECORD).read_text("utf-8"))
-        return Tuned(target, tuple(float(epoch["loss"]) for epoch in said["epochs"] if epoch["loss"] is not None))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{target}: its {RECORD} cannot be read ({error}); delete this folder") from error
+        losses = tuple(float(epoch["loss"]) for epoch in said["epochs"] if epoch["loss"] is not None)
+        weights: dict[str, str] = said["weights"]
+        whole = bool(weights) and all(file_digest(target / name) == expected for name, expected in weights.items())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return Tuned(target, losses) if whole else None

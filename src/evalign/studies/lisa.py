@@ -13,7 +13,7 @@ from evalign.render.study_page import StudyPage, StudyTable
 from evalign.studies import lisa_figures, lisa_separation
 from evalign.studies.algorithms import GREEDY, PUBLISHED
 from evalign.studies.lisa_parts import LisaStudy
-from evalign.studies.model_scores import ModelScores, Plan, measure
+from evalign.studies.model_scores import ModelScores, Plan, measure, model_identity
 from evalign.studies.pairs import Chosen
 from evalign.studies.steps import Steps
 from evalign.version import __version__
@@ -25,20 +25,25 @@ def run_lisa(
     models: Sequence[str], chosen: Chosen, plan: Plan, steps: Steps, advance: Callable[[int], Any] = lambda _: None
 ) -> LisaStudy:
     """Measures every model that can be used; an error only if none can."""
-    measured: list[ModelScores] = []
+    measured: dict[str, ModelScores] = {}  # by what the model is: the same weights twice are one model
     missing = list(chosen.missing)
-    failed = []
+    failed, notes = [], []
     for model in dict.fromkeys(models):
         try:
-            measured.append(measure(model, chosen, plan, steps, advance))
+            identity = model_identity(model)
+            if identity in measured:
+                notes.append(f"{model} is the same model as {measured[identity].model}")
+                advance(len(chosen.rows))
+                continue
+            measured[identity] = measure(model, chosen, plan, steps, advance)
         except EvalignError as error:
             failed.append(f"model {model}: {error}")
             advance(len(chosen.rows))
         else:
-            missing += measured[-1].missing
+            missing += measured[identity].missing
     if not measured:
         raise ModelError("no model can be used; " + "; ".join(failed))
-    return LisaStudy(chosen, tuple(measured), plan, tuple(missing + failed))
+    return LisaStudy(chosen, tuple(measured.values()), plan, tuple(missing + failed), tuple(notes))
 
 
 def lisa_page(study: LisaStudy) -> StudyPage:
@@ -84,7 +89,13 @@ def _notes(study: LisaStudy) -> tuple[str, ...]:
         "are masked (cut off), or match targets that weigh 0 or 1. The model's attention never sees them.",
         f"Negatives: within blocks of at least {min(plan.block, len(chosen.rows))} pairs each first text meets the "
         f"second text of another pair (a derangement, seed {plan.seed}).",
+        "Cohen's d: the difference of the means in pooled standard deviations. AUC: the chance that a true pair scores "
+        "above a negative. Overlap: the part of true pairs at or below, plus that of negatives above, the threshold "
+        "where their sum is least (1 - Youden's J).",
+        "Eta²: the part of the scores' variance that lies between models. Peaks: maxima of the density of all models' "
+        "scores at the bandwidth given (the mean of the models' own by Silverman's rule), those below a twentieth of "
+        "the highest not counted.",
         f"Padding was studied with {chosen.kinds[0]} pairs; at widths above {min(plan.widths)} with four matchings.",
-        *(f"{sentence}." for sentence in cut),
+        *(f"{sentence}." for sentence in (*study.notes, *cut)),
         f"evalign {__version__}.",
     )

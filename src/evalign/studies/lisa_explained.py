@@ -28,17 +28,17 @@ def what_pads_do(study: LisaStudy, model: ModelScores) -> Iterator[str]:
         good, bad = (_parts(model, study.main, pairing, GREEDY, setting) for pairing in (POSITIVE, NEGATIVE))
         means = [(float(before.mean()), float(after.mean())) for before, after in zip(plain, padded, strict=True)]
         gaps = means[0][0] - means[1][0], means[0][1] - means[1][1]
-        apart = good["text_value"] - bad["text_value"], good["pad_value"] - bad["pad_value"]
+        text, pads = (_added(model, study.main, setting, part) for part in ("text_value", "pad_value"))
         share = good["pad_share"]
         yield (
             f"{study.names[model.model]}, {setting}: the mean of the true pairs {moved(*means[0])}, that of the "
             f"negatives {moved(*means[1])}, and the difference between them {moved(*gaps)}. Why: {percent(share)} of "
             f"what is averaged are pads, and a pad finds a partner of mean similarity {number(good['pad_value'])} in "
             f"true pairs and {number(bad['pad_value'])} in negatives, a text token {number(good['text_value'])} and "
-            f"{number(bad['text_value'])}. So pads, {number(apart[1])} apart, add {number(share * apart[1])} to the "
-            f"difference, and the text, {number(apart[0])} apart, adds {number((1 - share) * apart[0])}, for it has "
-            f"only {percent(1 - share)} of the weight. {percent(good['text_to_pad'])} of the text tokens of true pairs "
-            f"and {percent(bad['text_to_pad'])} of those of negatives are matched with a pad."
+            f"{number(bad['text_value'])}. The mean of precision and recall differs by {number(text + pads)}: pads "
+            f"make {number(pads)} of that, and the text {number(text)}, for it has only {percent(1 - share)} of the "
+            f"weight. {percent(good['text_to_pad'])} of the text tokens of true pairs and "
+            f"{percent(bad['text_to_pad'])} of those of negatives are matched with a pad."
         )
 
 
@@ -73,9 +73,9 @@ def direction(study: LisaStudy) -> Iterator[str]:
         return
     counts = {
         "both means fall": sum(good[1] < good[0] and bad[1] < bad[0] for (good, bad), _ in found),
-        "the ratio of the means rises": sum((a.ratio or 0) > (b.ratio or 0) for _, (b, a) in found),
+        "the ratio of the means rises": sum(_rises(b.ratio, a.ratio) for _, (b, a) in found),
         "the difference rises": sum(a.difference > b.difference for _, (b, a) in found),
-        "Cohen's d rises": sum((a.cohens_d or 0) > (b.cohens_d or 0) for _, (b, a) in found),
+        "Cohen's d rises": sum(_rises(b.cohens_d, a.cohens_d) for _, (b, a) in found),
         "AUC rises": sum(a.auc > b.auc for _, (b, a) in found),
     }
     told = ", ".join(f"{what} in {count}" for what, count in counts.items())
@@ -83,14 +83,17 @@ def direction(study: LisaStudy) -> Iterator[str]:
         "In the paper's setting (pads unmasked, weight 1), going from greedy matching (Fig. 6) to the recursive "
         f"assignment (Fig. 7), of {len(found)} combinations of model and width: {told}."
     )
-    alone = counts["the ratio of the means rises"] - sum(
-        (a.ratio or 0) > (b.ratio or 0) and a.auc > b.auc for _, (b, a) in found
-    )
+    alone = sum(_rises(b.ratio, a.ratio) and not a.auc > b.auc for _, (b, a) in found)
     if alone:
         yield (
             f"In {alone} of them the ratio rises although AUC does not: a larger ratio of smaller means does not make "
             "true pairs easier to tell from false ones."
         )
+
+
+def _rises(before: float | None, after: float | None) -> bool:
+    """Nothing can be said to rise from or to a number that does not exist."""
+    return before is not None and after is not None and after > before
 
 
 def _change(study: LisaStudy, model: ModelScores, setting: Setting) -> Change | None:
@@ -116,6 +119,16 @@ def _left_alone(study: LisaStudy, model: ModelScores, setting: Setting) -> str:
         f"of the pads and {percent(good['text_unmatched'])} of the text in true pairs, {percent(bad['pad_unmatched'])} "
         f"and {percent(bad['text_unmatched'])} in negatives."
     )
+
+
+def _added(model: ModelScores, kind: str, setting: Setting, part: str) -> float:
+    """What tokens of the text, or pads, add to the distance of true pairs from negatives, pair by pair."""
+    sums = []
+    for pairing in (POSITIVE, NEGATIVE):
+        found = dict(zip(PARTS, model.parts[Key(kind, pairing, GREEDY, setting)].T, strict=True))
+        weight = found["pad_share"] if part == "pad_value" else 1 - found["pad_share"]
+        sums.append(float((weight * found[part]).mean()))
+    return sums[0] - sums[1]
 
 
 def _parts(model: ModelScores, kind: str, pairing: str, algorithm: str, setting: Setting) -> dict[str, float]:

@@ -29,6 +29,7 @@ class LisaStudy:
     models: tuple[ModelScores, ...]
     plan: Plan
     missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def names(self) -> dict[str, str]:

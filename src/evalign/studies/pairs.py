@@ -21,6 +21,9 @@ from evalign.types import Row
 CROSS, WITHIN = "source/reference", "candidate/reference"
 EXAMPLE = "example_en_de.jsonl"
 NO_SOURCE = f"{CROSS} pairs: no row of the data has a source; give rows with a source, or its name as --source-field"
+NO_CANDIDATE = (
+    f"{WITHIN} pairs: no row of the data has a candidate; give rows with one, or its name as --candidate-field"
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,8 @@ class Chosen:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of pairs these rows make, the main one first."""
-        return (CROSS, WITHIN) if self.rows[0].source else (WITHIN,)
+        having = {CROSS: self.rows[0].source, WITHIN: self.rows[0].candidate.strip()}
+        return tuple(kind for kind, text in having.items() if text)
 
     @property
     def digest(self) -> str:
@@ -64,23 +68,26 @@ def choose(name: str, rows: Iterable[Row], count: int, seed: int) -> Chosen:
     """At most `count` rows, drawn at random from those whose source and first reference occur for the first time."""
     given = list(rows)
     sourced = any(row.source and row.source.strip() for row in given)
+    written = any(row.candidate.strip() for row in given)
     dropped: Counter[str] = Counter()
-    usable = list(_usable(given, sourced, dropped))
+    usable = list(_usable(given, sourced, written, dropped)) if sourced or written else []
     if not usable:
-        raise InputError(f"{name}: no row has both a candidate and a reference, so there are no pairs to study")
+        needed = ["a reference", *["a source"] * sourced, *["a candidate"] * (written or not sourced)]
+        raise InputError(f"{name}: no row has {' and '.join(needed)}, so there are no pairs to study")
     drawn = np.sort(np.random.default_rng(seed).permutation(len(usable))[:count])
     notes = [f"{number} rows left out: {why}" for why, number in dropped.items()]
     if len(usable) < count:
         notes.append(f"{count} pairs were asked for, but there are {len(usable)}")
-    return Chosen(name, tuple(usable[place] for place in drawn), tuple(notes), () if sourced else (NO_SOURCE,))
+    missing = [sentence for sentence, there in ((NO_SOURCE, sourced), (NO_CANDIDATE, written)) if not there]
+    return Chosen(name, tuple(usable[place] for place in drawn), tuple(notes), tuple(missing))
 
 
-def _usable(rows: Iterable[Row], sourced: bool, dropped: Counter[str]) -> Iterator[Row]:
+def _usable(rows: Iterable[Row], sourced: bool, written: bool, dropped: Counter[str]) -> Iterator[Row]:
     """A text that came before would make a true pair among the negatives."""
     seen: set[str] = set()
     for row in rows:
         texts = [row.references[0] if row.references else "", *([row.source or ""] if sourced else [])]
-        if not row.candidate.strip() or not all(text.strip() for text in texts):
+        if (written and not row.candidate.strip()) or not all(text.strip() for text in texts):
             dropped["an empty or missing text"] += 1
         elif seen.intersection(texts):
             dropped["their source or reference came before"] += 1

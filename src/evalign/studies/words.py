@@ -20,7 +20,7 @@ def percent(share: float) -> str:
 
 def moved(before: float, after: float) -> str:
     """`rises from 0.100 to 0.200`."""
-    if abs(after - before) < SAME:
+    if abs(after - before) < SAME or number(before) == number(after):
         return f"stays at {number(after)}"
     return f"{'rises' if after > before else 'falls'} from {number(before)} to {number(after)}"
 
