@@ -8,7 +8,14 @@ import click
 
 from evalign.cli.corpus_page import PageRows, page_option, read_twice
 from evalign.cli.inputs import Given, field_options, file_options
-from evalign.cli.options import format_option, metrics_option, parse_metrics, stdout_console, threads_option
+from evalign.cli.options import (
+    embeddings_option,
+    format_option,
+    metrics_option,
+    parse_metrics,
+    stdout_console,
+    threads_option,
+)
 from evalign.errors import SpecError
 from evalign.jobs.comparing import compare_sources
 from evalign.jobs.comparison import TESTS, ComparisonPlan, SystemComparison
@@ -45,6 +52,7 @@ SOME_FAILED, WORSE = 3, 4
 @format_option
 @page_option
 @field_options
+@embeddings_option
 @threads_option
 def compare(given: Given, specs: tuple[str, ...], baseline: str | None, pair_by: str | None, test: str, samples: int,
             seed: int, alpha: float, correction: str, examples: int, limits: tuple[str, ...], form: str,

@@ -8,7 +8,7 @@ import click
 from rich.table import Table
 
 from evalign.cli.inputs import column_options, human_option
-from evalign.cli.options import parse_metric, stdout_console, threads_option
+from evalign.cli.options import embeddings_option, parse_metric, stdout_console, threads_option
 from evalign.errors import SpecError
 from evalign.jobs.rated import rate
 from evalign.jobs.rows import Columns, InMemory, TableFile
@@ -41,6 +41,7 @@ def layers() -> None:
 @click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="How many choices to show.")
 @human_option
 @column_options
+@embeddings_option
 @threads_option
 def tune(data: tuple[str, ...], spec: str, kind: str, by: str | None, document: str | None, aspect: str | None,
          statistic: str, folds: int, samples: int, seed: int, top: int, columns: Columns, input_format: str | None,

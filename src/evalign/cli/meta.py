@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from evalign.cli.inputs import column_options, human_option
-from evalign.cli.options import format_option, parse_metrics, stdout_console, threads_option
+from evalign.cli.options import embeddings_option, format_option, parse_metrics, stdout_console, threads_option
 from evalign.errors import FileFormatError, SpecError
 from evalign.folders import whole_file
 from evalign.jobs.agreement import DARR, STATISTICS, TESTS, Plan, judge, judge_pairs
@@ -48,6 +48,7 @@ from evalign.stats.levels import LEVELS
 @click.option("--pairs", nargs=2, metavar="BETTER WORSE", help="Instead of ratings: two fields whose order is known.")
 @human_option
 @column_options
+@embeddings_option
 @threads_option
 def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | None, level: str, document: str | None,
          statistics: tuple[str, ...], test: str, correction: str, alpha: float, samples: int, seed: int, form: str,

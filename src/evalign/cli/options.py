@@ -25,6 +25,14 @@ def threads_option(function: Function) -> Function:
     )(function)
 
 
+def embeddings_option(function: Function) -> Function:
+    """`--embeddings DIR`, for as long as the command runs; the command itself does not see it."""
+    return click.option(
+        "--embeddings", metavar="DIR", type=click.Path(file_okay=False), expose_value=False, callback=_keep_embeddings,
+        help="Keep token vectors there, and read those of texts that came before.",
+    )(function)  # fmt: skip
+
+
 def metrics_option(function: Function) -> Function:
     """`-m SPEC`, repeatable, as `specs`."""
     return click.option(
@@ -46,6 +54,14 @@ def parse_metrics(specs: Iterable[str], threads: int = 0) -> list[Metric]:
 def parse_metric(spec: str, threads: int = 0) -> Metric:
     """A metric from a spec, with the run-time options it understands filled in."""
     return _threaded(metric(spec), threads)
+
+
+def _keep_embeddings(context: click.Context, _: click.Parameter, folder: str | None) -> None:
+    if folder is not None:
+        from evalign.encoders.opening import keep_embeddings  # loads tokenizers, which not every metric needs
+
+        keep_embeddings(folder)
+        context.call_on_close(lambda: keep_embeddings(None))
 
 
 def _threaded(parsed: Metric, threads: int) -> Metric:

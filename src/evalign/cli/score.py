@@ -12,7 +12,14 @@ import click
 
 from evalign.cli.corpus_page import PageRows, page_option, read_twice
 from evalign.cli.inputs import Given, field_options, file_options
-from evalign.cli.options import format_option, metrics_option, parse_metrics, stdout_console, threads_option
+from evalign.cli.options import (
+    embeddings_option,
+    format_option,
+    metrics_option,
+    parse_metrics,
+    stdout_console,
+    threads_option,
+)
 from evalign.errors import SpecError
 from evalign.folders import whole_file
 from evalign.jobs.files import STDIN
@@ -33,6 +40,7 @@ Emit = Callable[[Result, Segment], None]
 @click.option("--segments", metavar="FILE", help="Every row's scores, as JSON lines; '-': inside --format json or tsv.")
 @page_option
 @field_options
+@embeddings_option
 @threads_option
 def score(
     given: Given, specs: tuple[str, ...], form: str, segments: str | None, page: Path | None, threads: int

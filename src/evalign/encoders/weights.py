@@ -79,11 +79,12 @@ def tensor_places(directory: Path) -> dict[str, TensorPlace]:
     places: dict[str, TensorPlace] = {}
     for file in weight_files(directory):
         # The real path: ONNX Runtime refuses external data behind a link that leaves its folder.
-        places.update(_header(file.resolve()))
+        places.update(file_tensors(file.resolve()))
     return places
 
 
-def _header(file: Path) -> dict[str, TensorPlace]:
+def file_tensors(file: Path) -> dict[str, TensorPlace]:
+    """Every tensor of one safetensors file by name."""
     size = file.stat().st_size
     with file.open("rb") as stream:
         head = stream.read(8)

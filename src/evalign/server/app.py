@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from evalign.encoders.opening import keep_encoders
+from evalign.encoders.opening import keep_embeddings, keep_encoders
 from evalign.errors import EvalignError
 from evalign.metrics.bertscore import BERTScore
 from evalign.metrics.matchings import align_every
@@ -75,6 +75,7 @@ class Service:
     def load(self) -> None:
         """Loads every listed model; one that cannot be is the operator's to know."""
         keep_encoders(len(self.settings.models) + SPARE_ENCODERS)
+        keep_embeddings(None)  # what people send is written nowhere, whatever the environment says
         found = catalogue.models(self.settings)
         align_every(BERTScore(model=self.settings.models[0]), "a word", "the word")  # loads the solvers' libraries too
         self.models = found
