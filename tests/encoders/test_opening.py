@@ -1,5 +1,9 @@
 """From a choice to an encoder: layers, backends, precisions, and the memory around it."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -54,6 +58,25 @@ def test_half_precision_goes_to_torch_and_stays_near(tiny, precision):
         assert half[text].vectors.dtype == np.float32
         np.testing.assert_allclose(half[text].vectors, one.vectors, atol=0.15)
         assert np.abs(half[text].vectors - one.vectors).max() > 1e-5
+
+
+WATCHED = """
+import importlib.abc, os, sys
+class Watch(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "onnxruntime":
+            print(os.environ.get("ORT_DISABLE_TELEMETRY"))
+sys.meta_path.insert(0, Watch())
+from evalign.encoders.opening import EncoderChoice, open_encoder
+open_encoder(EncoderChoice(sys.argv[1])).encode(["a text"])
+"""
+
+
+def test_onnx_runtime_is_loaded_with_its_telemetry_off(tiny):
+    plain = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    command = [sys.executable, "-c", WATCHED, str(tiny("bert"))]
+    done = subprocess.run(command, env=plain, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1"]
 
 
 def test_an_encoder_is_opened_once_per_choice(tiny):

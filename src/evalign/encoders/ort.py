@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+# Since 1.31 it tells its makers about every session unless this is set before it is loaded: nothing leaves here.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 import onnxruntime
 
 from evalign.encoders.base import BatchingEncoder, Reading
