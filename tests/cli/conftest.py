@@ -17,7 +17,7 @@ def run():
             env=os.environ | {"PYTHONWARNINGS": "error", "COLUMNS": "200"} | (env or {}),
             capture_output=True,
             encoding="utf-8",
-            timeout=300,
+            timeout=1200,  # what takes seconds; machines may be busy
         )
 
     return command

@@ -6,15 +6,26 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+import httpx
 from starlette.testclient import TestClient
 
 from evalign.server.app import create_app
 from evalign.server.settings import Settings
 
 JSON = {"Content-Type": "application/json"}
+PATIENCE = 300  # seconds: a bound for what a defect would keep from ever happening, out of reach of a busy machine
+
+
+def until(condition):
+    """Waits for something that happens elsewhere."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
 
 
 def refused(client, path, body):
@@ -34,7 +45,7 @@ def played(scene):
 @contextmanager
 def serving(**changes):
     """A client of a server in this process, its models loaded."""
-    app = create_app(Settings(**({"models": ("fake",), "workers": 2} | changes)))
+    app = create_app(Settings(**({"models": ("fake",), "workers": 2, "deadline": PATIENCE} | changes)))
     with TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False) as client:
         assert client.get("/api/models").status_code == 200
         client.service = app.service
@@ -52,13 +63,18 @@ class Running:
         )
         line = self.process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)/", line)
-        assert found, line + self.process.stderr.read()
+        if not found:
+            raise AssertionError(f"{line}{self.end(signal.SIGKILL)[1]}")
         self.port = int(found[1])
         self.url = f"http://127.0.0.1:{self.port}"
 
-    def end(self, number=signal.SIGTERM, timeout=60):
+    def state(self):
+        """`loading`, `ready` or `full`."""
+        return httpx.get(f"{self.url}/ready", timeout=PATIENCE).json()["status"]
+
+    def end(self, number=signal.SIGTERM):
         """Exit code and what was said on standard error."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        said = self.process.communicate(timeout=timeout)[1]
+        said = self.process.communicate(timeout=PATIENCE)[1]
         return self.process.returncode, said

@@ -52,6 +52,11 @@ def test_extras_model_and_user():
     assert len(re.findall(r"^HEALTHCHECK", TEXT, re.MULTILINE)) == 1
 
 
+def test_nothing_is_fetched_and_nothing_is_sent():
+    (environment,) = re.findall(r"^ENV (.+)$", TEXT, re.MULTILINE)
+    assert {"HF_HUB_OFFLINE=1", "ORT_DISABLE_TELEMETRY=1"} <= set(environment.split())
+
+
 def test_podman_is_told_to_keep_the_health_check():
     for text in (TEXT, (ROOT / "docs" / "server.md").read_text("utf-8")):
         commands = re.findall(r"^[#$] *podman build .*$", text, re.MULTILINE)

@@ -101,7 +101,7 @@ def test_a_table_of_another_tokenizer_is_refused(minilm_server):
 @pytest.mark.parametrize(
     "specs",
     [["bertscore"], ["bertscore(idf=references)", "lisascore", "moverscore", "sbert"], ["bleu", "chrf", "ter"],
-     ["rouge"], ["meteor(modules=exact+stem)"]],
+     ["rouge"], ["meteor(modules=exact+stem)"], ["evalign"]],
     ids=lambda specs: specs[0],
 )  # fmt: skip
 def test_scores_are_the_librarys(minilm_server, specs):
@@ -306,7 +306,7 @@ def test_the_page_and_its_files(fake_server):
     assert script.headers["content-type"].startswith("text/javascript")
     again = fake_server.get("/page/app.js", headers={"If-None-Match": script.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
-    for kind in ("alignment", "corpus"):
+    for kind in ("alignment", "corpus", "likelihood"):
         assert fake_server.get(f"/export/{kind}.html").headers["content-type"] == "text/html; charset=utf-8"
     assert fake_server.get("/export/other.html").status_code == 404
     for name in ("nothing.js", "..%2f..%2ferrors.py", "app.py", "%00.js", "a" * 5000 + ".js"):

@@ -2,29 +2,42 @@
 
 import asyncio
 import json
+import select
 import signal
 import socket
-import time
-from contextlib import contextmanager
+import subprocess
+import sys
+from contextlib import contextmanager, suppress
 from functools import partial
 
 import httpx
 import pytest
-from server_answers import played
+from server_answers import PATIENCE, Running, played, until
 
 from evalign.server.app import create_app
 from evalign.server.settings import Limits, Settings
 
 PAIR = {"candidate": "the cat sat", "reference": "a cat was sitting", "metric": "bertscore(model=fake)"}
-get, post = partial(httpx.get, timeout=120), partial(httpx.post, timeout=120)  # machines may be busy
+get, post = partial(httpx.get, timeout=PATIENCE), partial(httpx.post, timeout=PATIENCE)
 WORDS = [f"word{number}" for number in range(50)]
+SLOW = "moverscore(model=fake, transport=sinkhorn, regularization={})"
+UNHURRIED = ("--workers", "1", "--queue", "0", "--deadline", str(PATIENCE))  # full with one request
+SHARED = f"""
+from evalign.server.run import serve
+from evalign.server.settings import Settings
+settings = Settings(("fake",), deadline={PATIENCE}, idle_seconds={PATIENCE}, body_seconds={PATIENCE})
+serve(settings, 0, lambda address: print(address, flush=True))
+"""
 
 
-def slow_rows(count):
-    """Each takes about a second: 120 by 120 tokens by Sinkhorn's iteration."""
+def slow_rows(count, metrics=1):
+    """Each takes about a second with each metric: 120 by 120 tokens by Sinkhorn's iteration."""
     texts = [" ".join(WORDS[(place * step + 3) % 50] for place in range(118)) for step in range(1, 2 * count + 1)]
     rows = [{"candidate": texts[2 * n], "references": texts[2 * n + 1]} for n in range(count)]
-    return {"rows": rows, "metrics": ["moverscore(model=fake, transport=sinkhorn, regularization=0.01)"]}
+    return {"rows": rows, "metrics": [SLOW.format(0.01 + 1e-6 * n) for n in range(metrics)]}
+
+
+ENDLESS = slow_rows(27, metrics=16)  # minutes, and as much as one request may ask for
 
 
 def raw_request(path, body, head=""):
@@ -43,10 +56,13 @@ def chunked(parts):
 
 
 def answered(connection):
-    """Status and body of an answer with a Content-Length."""
+    """Status and body of an answer with a Content-Length; 0 if the server hung up."""
     data = b""
     while b"\r\n\r\n" not in data:
-        part = connection.recv(65536)
+        try:
+            part = connection.recv(65536)
+        except ConnectionResetError:
+            part = b""
         if not part:
             return 0, b""
         data += part
@@ -54,39 +70,32 @@ def answered(connection):
     length = int(
         next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")).split(b":")[1]
     )
-    while len(body) < length:
-        body += connection.recv(65536)
+    while len(body) < length and (part := connection.recv(65536)):
+        body += part
     return int(head.split()[1]), body
 
 
 @contextmanager
 def begun(server, body):
-    """A connection whose request is being computed."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+    """A connection whose request is being computed by an UNHURRIED server, or has just been answered."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
         connection.sendall(raw_request("/api/score", json.dumps(body).encode()))
-        time.sleep(0.5)
+        until(lambda: server.state() == "full" or select.select([connection], [], [], 0)[0])
         yield connection
-
-
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")
 def shared():
-    from server_answers import Running
-
-    server = Running("--verbose")
+    """A server that waits for its clients as long as they need."""
+    server = Running(program=("-c", SHARED))
+    until(lambda: server.state() == "ready")
     yield server
     server.end()
 
 
 @pytest.fixture
 def connection(shared):
-    with socket.create_connection(("127.0.0.1", shared.port), timeout=30) as connected:
+    with socket.create_connection(("127.0.0.1", shared.port), timeout=PATIENCE) as connected:
         yield connected
 
 
@@ -100,22 +109,13 @@ def test_a_chunked_body_is_read(connection):
 
 def test_a_chunked_body_without_end_is_cut_off_at_the_limit(connection):
     connection.sendall(raw_request("/api/align", b"", "Transfer-Encoding: chunked"))
-    part = chunked([b" " * 65536])
-    sent = 0
-    try:
-        while sent < 64 * 65536:
-            connection.sendall(part)
-            sent += 65536
-            connection.setblocking(False)
-            try:
-                if connection.recv(1, socket.MSG_PEEK):
-                    break
-            except BlockingIOError:
-                pass
-            finally:
-                connection.settimeout(30)
-    except (BrokenPipeError, ConnectionResetError):
-        pass
+    rest = memoryview(chunked([b" " * 65536]) * 64)
+    with suppress(BrokenPipeError, ConnectionResetError):
+        while rest:
+            answers, _, _ = select.select([connection], [connection], [], PATIENCE)
+            if answers:
+                break
+            rest = rest[connection.send(rest[:65536]) :]
     status, answer = answered(connection)
     assert (status, json.loads(answer)["error"]["code"]) == (413, "body-too-large")
 
@@ -139,7 +139,7 @@ def test_after_an_error_the_connection_still_serves(connection):
 
 
 def test_the_log_has_no_texts(run_server):
-    server = run_server("--verbose")
+    server = run_server("--verbose", "--deadline", str(PATIENCE))
     post(f"{server.url}/api/align", json=PAIR)
     get(f"{server.url}/health?secret=1")
     code, said = server.end()
@@ -150,33 +150,34 @@ def test_the_log_has_no_texts(run_server):
 
 
 def test_a_full_server_answers_429_and_a_client_that_leaves_makes_room(run_server):
-    server = run_server("--workers", "1", "--queue", "0")
-    ready = lambda: get(f"{server.url}/ready").json()["status"]  # noqa: E731
-    until(lambda: ready() == "ready")
-    with begun(server, slow_rows(20)):
-        until(lambda: ready() == "full")
+    server = run_server(*UNHURRIED)
+    until(lambda: server.state() == "ready")
+    with begun(server, ENDLESS):
         turned = post(f"{server.url}/api/align", json=PAIR)
         assert (turned.status_code, turned.json()["error"]["code"]) == (429, "busy")
         assert int(turned.headers["retry-after"]) >= 1
         assert turned.headers["x-content-type-options"] == "nosniff"
         assert get(f"{server.url}/health").status_code == 200
-    until(lambda: ready() == "ready")
+    until(lambda: server.state() == "ready")
     assert post(f"{server.url}/api/align", json=PAIR).status_code == 200
 
 
 @pytest.mark.slow
 def test_deadlines(run_server):
-    server = run_server("--workers", "1", "--queue", "5", "--deadline", "0.5")
-    until(lambda: get(f"{server.url}/ready").status_code == 200)
-    with httpx.Client(timeout=120) as client:
-        late = client.post(f"{server.url}/api/score", json=slow_rows(10))
-        assert (late.status_code, late.json()["error"]["code"]) == (504, "too-slow")
-        until(lambda: client.post(f"{server.url}/api/align", json=PAIR).status_code == 200)
+    server = run_server("--workers", "1", "--queue", "5", "--deadline", "2")
+    until(lambda: server.state() == "ready")
+
+    def refusal():
+        late = post(f"{server.url}/api/score", json=ENDLESS)
+        return late.status_code, late.json()["error"]["code"]
+
+    until(lambda: refusal() == (504, "too-slow"))  # 503, not-begun, where no thread got a turn in two seconds
+    until(lambda: post(f"{server.url}/api/align", json=PAIR).status_code == 200)
 
 
 def test_sigterm_finishes_what_runs(run_server):
-    server = run_server("--workers", "1", "--grace", "60", "--deadline", "60")
-    until(lambda: get(f"{server.url}/ready").status_code == 200)
+    server = run_server(*UNHURRIED, "--grace", str(PATIENCE))
+    until(lambda: server.state() == "ready")
     with begun(server, slow_rows(3)) as running:
         server.process.send_signal(signal.SIGTERM)
         until(lambda: _refuses(server.port))
@@ -188,7 +189,7 @@ def test_sigterm_finishes_what_runs(run_server):
 
 def _refuses(port):
     try:
-        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE).close()
     except ConnectionRefusedError:
         return True
     return False
@@ -197,10 +198,11 @@ def _refuses(port):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_work_without_end_does_not_keep_it(run_server, number):
-    server = run_server("--workers", "1", "--grace", "1", "--deadline", "600")
-    until(lambda: get(f"{server.url}/ready").status_code == 200)
-    with begun(server, slow_rows(20)):
-        code, said = server.end(number, timeout=30)
+    server = run_server(*UNHURRIED, "--grace", "1")
+    until(lambda: server.state() == "ready")
+    with begun(server, ENDLESS) as running:
+        code, said = server.end(number)
+        assert answered(running)[0] in (0, 503)  # not waited for
     assert code == 0
     assert "Traceback" not in said
 
@@ -216,11 +218,8 @@ def test_killed_and_started_again_on_the_same_port(run_server):
 
 
 def test_a_port_in_use_is_one_sentence(shared):
-    import subprocess
-    import sys
-
     command = [sys.executable, "-m", "evalign", "serve", "--model", "fake", "--port", str(shared.port)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 2
     assert done.stderr.startswith("evalign: cannot listen on 127.0.0.1")
     assert "Traceback" not in done.stderr

@@ -15,7 +15,7 @@ from schemathesis.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from server_answers import Running
+from server_answers import PATIENCE, Running, until
 
 from evalign.server.openapi import BODIES
 
@@ -28,7 +28,8 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 
 @pytest.fixture(scope="module")
 def described():
-    server = Running("--workers", "2")
+    server = Running("--workers", "2", "--deadline", str(PATIENCE))
+    until(lambda: server.state() == "ready")
     yield schemathesis.openapi.from_url(f"{server.url}/openapi.json")
     code, said = server.end()
     assert (code, said) == (0, "")
@@ -53,7 +54,7 @@ def test_made_up_requests(described, path):
             for name, value in (("metric", spec), ("metrics", [spec]), ("model", "fake")):
                 if name in case.body:
                     case.body[name] = value
-        answer = case.call_and_validate(checks=CHECKS)
+        answer = case.call_and_validate(checks=CHECKS, timeout=PATIENCE)
         computed.append(answer.status_code)
 
     ask()
@@ -65,4 +66,4 @@ def test_made_up_requests(described, path):
 @pytest.mark.parametrize("path", GETS)
 def test_questions_without_a_body(described, path):
     case = described[path]["GET"].Case()
-    assert case.call_and_validate(checks=CHECKS).status_code == 200
+    assert case.call_and_validate(checks=CHECKS, timeout=PATIENCE).status_code == 200

@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from server_answers import played
+from server_answers import PATIENCE, played
 
 from evalign.encoders.fake import FakeEncoder
 from evalign.encoders.keeping import Kept
@@ -13,8 +13,6 @@ from evalign.encoders.memory import EmbeddingMemory
 from evalign.server.errors import ApiError
 from evalign.server.workers import ClientGone, WorkerPool
 from evalign.stopping import Stopped, check_stopped, stop_when
-
-LONG = 30.0
 
 
 def with_pool(workers, queue, scene):
@@ -35,7 +33,7 @@ async def never():
     await asyncio.Event().wait()
 
 
-async def asked(pool, work, deadline=LONG, gone=None):
+async def asked(pool, work, deadline=PATIENCE, gone=None):
     """The answer, or the error."""
     watch = asyncio.create_task(gone or never())
     try:
@@ -47,8 +45,9 @@ async def asked(pool, work, deadline=LONG, gone=None):
 
 
 async def until(condition):
-    while not condition():
-        await asyncio.sleep(0.005)
+    async with asyncio.timeout(PATIENCE):
+        while not condition():
+            await asyncio.sleep(0.005)
 
 
 def test_answers_and_errors_come_back():
@@ -67,7 +66,7 @@ def test_a_full_queue_turns_away_and_says_when_to_come_back():
     free = threading.Event()
 
     async def scene(pool):
-        waiting = [asyncio.create_task(asked(pool, lambda: free.wait(LONG) and b"done")) for _ in range(3)]
+        waiting = [asyncio.create_task(asked(pool, lambda: free.wait(PATIENCE) and b"done")) for _ in range(3)]
         await until(lambda: pool.unfinished == 3)
         turned = await asked(pool, lambda: b"never")
         free.set()
@@ -85,7 +84,7 @@ def test_work_not_begun_in_time_is_dropped():
 
     def first():
         begun.set()
-        free.wait(LONG)
+        free.wait(PATIENCE)
         return b"first"
 
     async def scene(pool):
@@ -103,9 +102,10 @@ def test_work_not_begun_in_time_is_dropped():
 
 
 def test_work_that_takes_too_long_is_told_to_stop_and_holds_its_place_until_it_does():
-    stopped = threading.Event()
+    begun, stopped = threading.Event(), threading.Event()
 
     def endless():
+        begun.set()
         try:
             while True:
                 check_stopped()
@@ -114,8 +114,12 @@ def test_work_that_takes_too_long_is_told_to_stop_and_holds_its_place_until_it_d
             stopped.set()
             raise
 
+    async def staying():
+        begun.wait(PATIENCE)  # holds the event loop, so that the deadline cannot pass before a thread has begun
+        await never()
+
     async def scene(pool):
-        late = await asked(pool, endless, deadline=0.05)
+        late = await asked(pool, endless, deadline=0.05, gone=staying())
         assert (late.status, late.code) == (504, "too-slow")
         await until(stopped.is_set)
         await until(lambda: pool.unfinished == 0)
@@ -128,7 +132,7 @@ def test_a_client_that_went_away_frees_its_place():
 
     def first():
         begun.set()
-        free.wait(LONG)
+        free.wait(PATIENCE)
         try:
             check_stopped()
         except Stopped:
@@ -205,14 +209,14 @@ def test_one_load_at_a_time_while_what_is_there_is_given():
         at_once += 1
         most = max(most, at_once)
         loading.set()
-        go.wait(LONG)
+        go.wait(PATIENCE)
         at_once -= 1
         return "loaded"
 
     threads = [threading.Thread(target=kept.get, args=(key, load)) for key in "ab"]
     for thread in threads:
         thread.start()
-    loading.wait(LONG)
+    loading.wait(PATIENCE)
     assert kept.get("there", lambda: "again") == "there"
     go.set()
     for thread in threads:
