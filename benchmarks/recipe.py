@@ -24,6 +24,7 @@ import evalign
 from attacks import ATTACKS
 from evalign.encoders.opening import EncoderChoice, close_encoders, open_encoder
 from evalign.metrics.learned_file import LearnedFile, Term
+from evalign.metrics.recipe import weighed
 from evalign.metrics.rows import make_rows
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.levels import Rated, agreement, agreement_draws
@@ -32,11 +33,14 @@ from evalign.version import __version__
 MARKER = "<!-- made by benchmarks/recipe.py -->"
 STRENGTH = 0.01
 DARR_TARGET = 0.4  # half the distance, in standard deviations, that better and worse are taken to lie apart
+UNRELATED_TARGET = 3.0  # standard deviations of the ratings below a data set's mean
+UNRELATED_WEIGHT = 0.01
 WEIGHTS = {
     **dict.fromkeys(("wmt15_daseg", "wmt16_daseg", rated.DARR), 1.0),
     **dict.fromkeys(("summeval", "ted21_ende_mqm", "stsb_en_dev"), 0.25),
 }
 KIN = ({"wmt15_daseg", "wmt16_daseg"},)  # data sets of one kind
+ENGLISH = "into English"  # the mean over the language pairs
 SAMPLES = Resampling(samples=500)
 SHARES = (1, 5, 25, 50, 75, 95, 99)
 UNRELATED = 500
@@ -65,8 +69,17 @@ class Column:
         return values
 
     def equations(self) -> tuple[np.ndarray, np.ndarray]:
-        """X'X / n and X'y / n, centred and standardised within groups."""
+        """X'X / n and X'y / n, and a little of the same for unrelated texts, which lie far below what systems write."""
         values = self.rows()
+        inner, outer = self._rated(values)
+        below = values.mean(axis=0) - self.looked.unrelated
+        return (
+            inner + UNRELATED_WEIGHT * below.T @ below / len(below),
+            outer + UNRELATED_WEIGHT * UNRELATED_TARGET * below.mean(axis=0),
+        )
+
+    def _rated(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Features centred and ratings standardised within groups."""
         if self.name == rated.DARR:
             half = (values[0::2] - values[1::2]) / 2
             return half.T @ half / len(half), half.mean(axis=0) * DARR_TARGET
@@ -93,7 +106,7 @@ class Column:
             stream = SAMPLES if self.name == "summeval" else SAMPLES.independent(number)
             found[part] = float(agreement(one).value or 0), agreement_draws(one, "pearson", "segment", stream)
         together = [part for part in found if part.endswith("-en")] or ([*found] if len(found) > 1 else [])
-        title = "into English" if self.name.startswith("wmt") else "mean of aspects"
+        title = ENGLISH if self.name.startswith("wmt") else "mean of aspects"
         kept = {part: drawn for part, drawn in found.items() if part not in together}
         return ({title: mean([found[part] for part in together])} if together else {}) | kept
 
@@ -146,41 +159,21 @@ def fit(model: str, columns: list[Column], data: Path) -> LearnedFile:
     scales = spread(columns)
     weights = solve(columns, scales)
     names, layers = columns[0].looked.names, list(rd.LAYERS[model])
-    rows = shuffled(data)
     encoder = open_encoder(EncoderChoice(model, "+".join(map(str, layers)), threads=1)).encoder
     trained = {
         "evalign": __version__, "encoder": model, "layers": layers, "commonest": rd.commonest(model),
+        "tuned": int(rd.TUNED[model]),
         "strength": STRENGTH, "data": {one.name: len(one.looked.plain) for one in columns},
     }  # fmt: skip
     means = np.mean([one.rows().mean(axis=0) for one in columns], axis=0)
-
-    def file(lowest: float, highest: float) -> LearnedFile:
-        stretch = 100 / (highest - lowest)
-        terms = [
-            Term(*(name, encoder.name), *(round(float(v), 9) for v in (middle, scale, weight * scale * stretch)))
-            for name, middle, scale, weight in zip(names, means, scales, weights, strict=True)
-        ]
-        return LearnedFile(tuple(terms), round(float((means @ weights - lowest) * stretch), 6), 0.0, 100.0, trained)
-
     itself = float(weights.sum())  # every feature of a text against itself is 1
-    wide = file(itself - 100, itself)  # a scale on which unrelated text is not cut off
-    raw = scores_of(wide, rows) + itself - 100
-    lowest = float(np.quantile(raw, 0.01))
-    return file(lowest, itself - 1e-4 * (itself - lowest))  # rounding must not keep the text itself from 100
-
-
-def scores_of(file: LearnedFile, rows: list) -> np.ndarray:
-    from evalign.metrics.recipe import Recipe, RecipeScorer
-
-    layers = "+".join(map(str, file.trained["layers"]))
-    memory = open_encoder(EncoderChoice(str(file.trained["encoder"]), layers, threads=1))
-    scorer = RecipeScorer(
-        Recipe(),
-        LearnedFile(file.terms, file.intercept, -1e9, 1e9, file.trained),
-        memory,
-        int(file.trained["commonest"]),
-    )
-    return np.array([segment.scores["score"] for segment in scorer.score(rows)])
+    lowest = float(np.quantile(rd.features(shuffled(data), model) @ weights, 0.01))
+    stretch = 100 / ((itself - lowest) * (1 - 1e-4))  # rounding must not keep the text itself from 100
+    terms = [
+        Term(*(name, encoder.name), *(round(float(v), 9) for v in (middle, scale, weight * scale * stretch)))
+        for name, middle, scale, weight in zip(names, means, scales, weights, strict=True)
+    ]
+    return LearnedFile(tuple(terms), round(float((means @ weights - lowest) * stretch), 6), 0.0, 100.0, trained)
 
 
 def shuffled(data: Path) -> list:
@@ -198,7 +191,7 @@ def _wmt16(data: Path) -> tuple[list, list]:
 def judge(model: str, columns: list[Column]) -> str:
     """Every data set under weights that did not see it, beside plain bertscore and under the kind left out."""
     scales = spread(columns)
-    lines, ours, theirs = [], [], []
+    lines, judged = [], []  # of judged: data set, part, its language pairs, plain, recipe
     for one in columns:
         others = [other for other in columns if other is not one]
         kin = next((kin for kin in KIN if one.name in kin), {one.name})
@@ -206,17 +199,27 @@ def judge(model: str, columns: list[Column]) -> str:
         recipe, plain = one.judged(one.best(solve(others, scales))), one.judged(one.looked.plain)
         strange = one.judged(one.best(solve(strangers, scales))) if len(kin) > 1 else {}
         for part in recipe:
-            gain = recipe[part][0] - plain[part][0], recipe[part][1] - plain[part][1]
-            cells = [shown(plain[part]), shown(recipe[part]), shown(gain, "+")]
-            cells.append(f"{strange[part][0]:.3f}" if part in strange else "")
-            lines.append(f"| {one.name} | {part} | {len(one.looked.plain)} | {' | '.join(cells)} |")
-            ours.append(recipe[part])
-            theirs.append(plain[part])
-    total = mean(ours), mean(theirs)
-    gain = total[0][0] - total[1][0], total[0][1] - total[1][1]
-    lines.append(f"| **mean** | | | {shown(total[1])} | {shown(total[0])} | {shown(gain, '+')} | |")
+            last = f"{strange[part][0]:.3f}" if part in strange else ""
+            lines.append(
+                f"| {one.name} | {part} | {len(one.looked.plain)} | {compared(plain[part], recipe[part])} | {last} |"
+            )
+            pairs = sum(name.endswith("-en") for name in one.parts) if part == ENGLISH else 1
+            judged.append((one.name, part, pairs, plain[part], recipe[part]))
+    for title, chosen in (
+        ("six data sets", judged),
+        ("without en-ru and ted21", [one for one in judged if one[1] not in ("en-ru", "en-de")]),
+    ):
+        sets = [[one for one in chosen if one[0] == name] for name in dict.fromkeys(one[0] for one in chosen)]
+        plain, recipe = (mean([mean([p[side] for p in part for _ in range(p[2])]) for part in sets]) for side in (3, 4))
+        lines.append(f"| **mean** | {title} | | {compared(plain, recipe)} | |")
     head = f"| data left out | part | rows | bertscore(model={model}) | evalign | difference | its kind left out too |"
     return "\n".join([head, "|---" * 7 + "|", *lines])
+
+
+def compared(plain: Draws, recipe: Draws) -> str:
+    """Three cells: both, and the difference."""
+    gain = recipe[0] - plain[0], recipe[1] - plain[1]
+    return f"{shown(plain)} | {shown(recipe)} | {shown(gain, '+')}"
 
 
 def shown(drawn: Draws, plus: str = "") -> str:
@@ -232,7 +235,7 @@ def scale_table(model: str, columns: list[Column], data: Path) -> str:
 
     def of(one: Column) -> np.ndarray:
         scores = np.zeros(one.looked.owner.max() + 1)
-        np.maximum.at(scores, one.looked.owner, content.predict(one.looked.values[:, places]))
+        np.maximum.at(scores, one.looked.owner, weighed(content, one.looked.values[:, places]))
         return scores
 
     rows = shuffled(data)

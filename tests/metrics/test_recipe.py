@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import evalign
 from evalign.encoders.memory import EmbeddingMemory
@@ -181,6 +182,24 @@ def test_what_ships_is_whole_and_small(model):
     assert itself[0] == 100
 
 
+SHORT = [("a", "b"), ("Yes", "No"), ("1", "2"), ("dog", "economics"), ("\U0001f600", "\U0001f697")]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_no_sum_of_free_weights_is_more_than_the_matching_says(model):
+    content = shipped(model)
+    names = [term.feature for term in content.terms]
+    precision, recall = (names.index(f"{side}@{content.trained['tuned']}") for side in ("precision", "recall"))
+    values = np.random.default_rng(0).uniform(0, 1, (1000, len(names)))
+    harmonic = stats.hmean(values[:, [precision, recall]], axis=1)
+    assert (content.predict(values) > 100 * harmonic).any()
+    assert (recipe.weighed(content, values) <= 100 * harmonic * 1.0001 + 1e-9).all()
+
+
+def test_other_words_are_never_the_text_itself(metric):
+    assert metric.score(*map(list, zip(*SHORT, strict=True)))["score"].max() < 90
+
+
 @pytest.mark.parametrize("damage", [None, b"{", "a weight changed"])
 def test_a_damaged_installation_says_so(tmp_path, monkeypatch, damage):
     (tmp_path / "recipes").mkdir()
@@ -197,8 +216,8 @@ def test_a_damaged_installation_says_so(tmp_path, monkeypatch, damage):
 
 def fake_recipe(path: Path, **changes) -> str:
     name = open_encoder(EncoderChoice("fake", "0+1")).encoder.name
-    terms = tuple(Term(one, name, 0.0, 1.0, 50.0) for one in ("precision@1", "characters"))
-    trained = {"encoder": "fake", "layers": [0, 1], "commonest": 100}
+    terms = tuple(Term(one, name, 0.0, 1.0, 100 / 3) for one in ("precision@1", "recall@1", "characters"))
+    trained = {"encoder": "fake", "layers": [0, 1], "commonest": 100, "tuned": 1}
     replace(LearnedFile(terms, 0.0, 0.0, 100.0, trained), **changes).save(path)
     return str(path)
 
@@ -210,10 +229,15 @@ def test_a_recipe_of_ones_own(tmp_path):
 
 
 def test_recipes_that_do_not_fit(tmp_path):
-    term = Term("characters", "all-MiniLM-L6-v2@00000000", 0.0, 1.0, 1.0)
+    terms = tuple(
+        Term(one, "all-MiniLM-L6-v2@00000000", 0.0, 1.0, 1.0) for one in ("precision@1", "recall@1", "characters")
+    )
     with pytest.raises(TableError, match="made for all-MiniLM-L6-v2@00000000, but the model here is"):
-        evalign.Recipe(file=fake_recipe(tmp_path / "a.json", terms=(term,))).scorer()
+        evalign.Recipe(file=fake_recipe(tmp_path / "a.json", terms=terms)).scorer()
     with pytest.raises(TableError, match="but no recipe"):
         evalign.Recipe(file=fake_recipe(tmp_path / "b.json", trained={})).scorer()
+    unmatched = {"encoder": "fake", "layers": [0, 1], "commonest": 100, "tuned": 0}
+    with pytest.raises(TableError, match="but no recipe"):
+        evalign.Recipe(file=fake_recipe(tmp_path / "c.json", trained=unmatched)).scorer()
     with pytest.raises(SpecError, match="model=bert"):
         evalign.Recipe(model="bert")

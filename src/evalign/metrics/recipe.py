@@ -1,6 +1,7 @@
 """Metric `evalign`, the recommended recipe: layers, rare words, neighbours and characters, weighed once and shipped.
 
-    rows -> one encoding pass -> features of every pair (recipe_features) -> weighted sum, 0 to 100 -> best reference
+    rows -> one encoding pass -> features of every pair (recipe_features) -> weighted sum, 0 to 100, no more than 100
+    times the F1 of one layer -> best reference
 
 The weights were chosen on rated data by leaving out whole data sets (docs/recipe.md); nothing is trained at run time.
 A file of another recipe, made by benchmarks/recipe.py, can be given instead.
@@ -22,6 +23,7 @@ from evalign.encoders.memory import EmbeddingMemory
 from evalign.encoders.opening import EncoderChoice, open_encoder
 from evalign.encoders.windows import POLICIES
 from evalign.errors import SpecError, TableError
+from evalign.matching.aggregate import f1
 from evalign.metrics.base import Metric, Scorer, option
 from evalign.metrics.features import bounded
 from evalign.metrics.learned_file import LearnedFile
@@ -33,11 +35,12 @@ from evalign.version import __version__
 
 MODELS = ("minilm", "mpnet")
 SHOWN_DIGITS = 8
+ROUNDING = 1e-4  # a text against itself has an F1 of nearly 1
 
 
 @dataclass(frozen=True)
 class Recipe(Metric):
-    """A weighted sum of what every layer says about a pair: 100 is the reference itself, unrelated text about 14."""
+    """A weighted sum of what every layer says about a pair: 100 is the reference itself, unrelated text 10 to 20."""
 
     name: ClassVar[str] = "evalign"
     about: ClassVar[str] = "the recommended recipe: layers, rare words and characters weighed to agree with people"
@@ -61,6 +64,7 @@ class Recipe(Metric):
         try:
             model, layers = str(content.trained["encoder"]), [int(layer) for layer in content.trained["layers"]]
             commonest = int(content.trained["commonest"])
+            _tuned(content)
         except (KeyError, TypeError, ValueError) as error:
             raise TableError(
                 f"file={self.file}: a learned metric, but no recipe ({error}); use learned(file=...)"
@@ -122,7 +126,7 @@ class RecipeScorer(Scorer):
             pairs = [(texts[row.candidate], texts[text]) for row in rows for text in row.references]
             looked = [self.look(*pair) for pair in pairs]
         kept = np.array([said_once(*pair) for pair in pairs])
-        scores = iter((self.content.predict(np.stack(looked)) * kept).tolist() if looked else [])
+        scores = iter((weighed(self.content, np.stack(looked)) * kept).tolist() if looked else [])
         for row in rows:
             sides = {text: texts[text] for text in (row.candidate, *row.references)}
             full = [(next(scores), not (sides[row.candidate].empty or sides[text].empty)) for text in row.references]
@@ -132,6 +136,17 @@ class RecipeScorer(Scorer):
                     counts[flag] = counts.get(flag, 0) + count
             best = max((score for score, compared in full if compared), default=Recipe.worst)
             yield Segment(row.id, {"score": best}, counts)
+
+
+def weighed(content: LearnedFile, values: Floats) -> Floats:
+    """(pairs, features) -> (pairs,): the weighted sum, but no more than `limit`."""
+    return np.minimum(content.predict(values), limit(content, values))
+
+
+def limit(content: LearnedFile, values: Floats) -> Floats:
+    """The F1 of the tuned layer, on the recipe's scale: of a word or two, free weights can add up to anything."""
+    precision, recall = _tuned(content)
+    return np.asarray(content.high * np.minimum(1, f1(values[:, precision], values[:, recall]) * (1 + ROUNDING)))
 
 
 @cache
@@ -144,6 +159,13 @@ def shipped(model: str) -> LearnedFile:
         raise TableError(
             f"the recipe that ships for {model} cannot be used ({error}): install evalign again"
         ) from error
+
+
+def _tuned(content: LearnedFile) -> tuple[int, int]:
+    """Where precision and recall of the encoder's tuned layer stand among the features."""
+    names = [term.feature for term in content.terms]
+    layer = content.trained["tuned"]
+    return names.index(f"precision@{layer}"), names.index(f"recall@{layer}")
 
 
 def _settings(

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from evalign.metrics.learned import Learned
 from evalign.metrics.learned_file import LearnedFile
-from evalign.metrics.recipe import Recipe
+from evalign.metrics.recipe import Recipe, limit
 from evalign.render.terminal import visible
 from evalign.types import Floats, Row
 
@@ -38,6 +38,10 @@ def explain_weighed(
     held = min(max(total, low), high)
     if held != total:
         parts.append(Text(f"   held within the scale, {low:g} to {high:g}: {held:.4f}"))
+    most = float(limit(content, values[None])[0]) if isinstance(metric, Recipe) else high
+    if most < held:
+        parts.append(Text(f"   no more than {high:g} times the F1 of one layer: {most:.4f}"))
+        held = most
     if abs(final - held) > 1e-6:
         parts.append(
             Text(f"   words repeated beyond the reference's count: {final / held:.4f} of it is kept: {final:.4f}")
