@@ -166,7 +166,15 @@ def test_processes_that_build_at_once(table: DataFile) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"no gzip", gzip.compress(b""), gzip.compress(b"0.1\na\n"), gzip.compress(b"x" * 999)[:-9]]
+    "data",
+    [b"", b"no gzip", gzip.compress(b""), gzip.compress(b"0.1\na\n"), gzip.compress(b"x" * 999)[:-9]],
+    ids=[
+        "nothing",
+        "no gzip",
+        "an empty file",
+        "half an entry",
+        "cut",
+    ],  # bytes would name the second they were made in
 )
 def test_table_that_is_none(table: DataFile, data: bytes) -> None:
     table.path.write_bytes(data)

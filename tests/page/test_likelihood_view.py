@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+from laid_out_words import word_widths
 from likelihood_samples import CANDIDATE, REFERENCE, fact, likelihood_file, settle, token
 
 from evalign.render.export import write_html
@@ -25,30 +26,6 @@ WRITTEN = """() => {
   const copy = document.querySelector("[role=listbox]").cloneNode(true);
   copy.querySelectorAll(".special").forEach((one) => one.remove());
   return copy.textContent.trim();
-}"""
-# Widths of every word laid out in spans, and of the same word in one piece: [spans, width apart, width whole].
-WIDTHS = """() => {
-  const text = document.querySelector("[role=listbox]");
-  const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
-  const words = [];
-  let open = null;
-  while (walker.nextNode()) {
-    const node = walker.currentNode;
-    if (node.parentElement.closest(".special") || /^\\s+$/.test(node.data)) { open = null; continue; }
-    if (!open) words.push((open = []));
-    open.push(node);
-  }
-  const range = document.createRange();
-  return words.map((nodes) => {
-    range.setStartBefore(nodes[0]);
-    range.setEndAfter(nodes.at(-1));
-    const whole = document.createElement("span");
-    whole.textContent = nodes.map((node) => node.data).join("");
-    text.append(whole);
-    const sizes = [nodes.length, range.getBoundingClientRect().width, whole.getBoundingClientRect().width];
-    whole.remove();
-    return sizes;
-  });
 }"""
 
 
@@ -227,7 +204,7 @@ def test_right_to_left_with_several_tokens_to_a_letter(model, tmp_path, open_pag
     page = open_page(tmp_path / "a.html")
     assert page.evaluate(WRITTEN) == ARABIC[0]
     assert page.get_by_role("listbox").evaluate("(text) => getComputedStyle(text).direction") == "rtl"
-    measured = page.evaluate(WIDTHS)
+    measured = word_widths(page.get_by_role("listbox"))
     assert max(spans for spans, _, _ in measured) > 2  # tokens inside a word, else nothing is tested
     for _, apart, whole in measured:
         assert apart == pytest.approx(whole, abs=0.6)  # letters stay joined

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from laid_out_words import word_widths
 from pair_samples import FAKE, LINES, MISPLACED, facts, pair_file, settle, unit, words
 
 import evalign
@@ -23,30 +24,6 @@ WRITTEN = """(side) => {
   special.forEach((one) => one.remove());
   return copy.textContent;
 }"""
-# Widths of every word laid out in spans, and of the same word in one piece.
-WIDTHS = """(side) => {
-  const text = document.querySelector(`.pair-${side} .pair-text`);
-  const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
-  const words = [];
-  let open = null;
-  while (walker.nextNode()) {
-    if (walker.currentNode.parentElement.closest(".special")) { open = null; continue; }
-    if (/^\\s+$/.test(walker.currentNode.data)) { open = null; continue; }
-    if (!open) words.push((open = []));
-    open.push(walker.currentNode);
-  }
-  const range = document.createRange();
-  return words.map((nodes) => {
-    range.setStartBefore(nodes[0]);
-    range.setEndAfter(nodes.at(-1));
-    const whole = document.createElement("span");
-    whole.textContent = nodes.map((node) => node.data).join("");
-    text.append(whole);
-    const sizes = [nodes.length, range.getBoundingClientRect().width, whole.getBoundingClientRect().width];
-    whole.remove();
-    return sizes;
-  });
-}"""
 
 
 @pytest.mark.parametrize("texts", [ARABIC, HEBREW], ids=["arabic", "hebrew"])
@@ -57,7 +34,7 @@ def test_letters_stay_joined_and_run_from_right_to_left(texts, tmp_path, open_pa
     for side, text in zip(("candidate", "reference"), texts, strict=True):
         assert page.evaluate(WRITTEN, side).strip() == text
         assert page.locator(f".pair-{side} .pair-text").evaluate("(one) => getComputedStyle(one).direction") == "rtl"
-        measured = page.evaluate(WIDTHS, side)
+        measured = word_widths(page.locator(f".pair-{side} .pair-text"))
         assert max(pieces for pieces, _, _ in measured) > 2  # pieces inside a word, else nothing is tested
         for _, apart, whole in measured:
             assert apart == pytest.approx(whole, abs=0.6)

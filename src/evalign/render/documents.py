@@ -187,19 +187,22 @@ def _matching(name: str, alignment: Alignment) -> dict[str, Any]:
     }
 
 
-def _side(tokens: Tokens, weights: Floats) -> dict[str, Any]:
+def tokens_document(tokens: Tokens) -> dict[str, Any]:
+    """A text and its tokens, as every document of a pair has them."""
     return {
         "text": utf8(tokens.text),
         "pieces": [utf8(piece) for piece in tokens.pieces],
         "offsets": tokens.offsets.tolist(),
         "special": tokens.special.tolist(),
         "unknown": list(tokens.unknown),
-        "words": word_numbers(tokens),
-        "weights": _plain(weights),
-        "windows": list(tokens.borders),
         "dropped": tokens.dropped,
         "flags": tokens.counts,
     }
+
+
+def _side(tokens: Tokens, weights: Floats) -> dict[str, Any]:
+    own = {"words": word_numbers(tokens), "weights": _plain(weights), "windows": list(tokens.borders)}
+    return tokens_document(tokens) | own
 
 
 def _scores(alignment: Alignment) -> dict[str, float]:

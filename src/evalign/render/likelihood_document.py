@@ -14,7 +14,7 @@ import numpy as np
 from evalign.encoders.likelihood import LOWEST, Likelihood
 from evalign.encoders.tokenizer import utf8
 from evalign.metrics.likelihoods import Likelihoods
-from evalign.render.documents import VERSION
+from evalign.render.documents import VERSION, tokens_document
 from evalign.types import Tokens
 from evalign.version import __version__
 
@@ -50,16 +50,7 @@ def _direction(name: str, one: Likelihood) -> dict[str, Any]:
 
 
 def _side(tokens: Tokens) -> dict[str, Any]:
-    return {
-        "text": utf8(tokens.text),
-        "pieces": [utf8(piece) for piece in tokens.pieces],
-        "offsets": tokens.offsets.tolist(),
-        "special": tokens.special.tolist(),
-        "unknown": list(tokens.unknown),
-        "dropped": tokens.dropped,
-        "cut": _cut(tokens) if tokens.dropped else None,
-        "flags": tokens.counts,
-    }
+    return tokens_document(tokens) | {"cut": _cut(tokens) if tokens.dropped else None}
 
 
 def _cut(tokens: Tokens) -> list[int]:

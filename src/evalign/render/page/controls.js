@@ -1,5 +1,5 @@
-// What the views of one pair share: sliders and checkboxes with their labels, and the notice of what happened to the
-// texts on the way. In: names, ranges, what to do on a change. Out: elements.
+// What the views of one pair share: sliders and checkboxes with their labels, tables that are made when they are opened,
+// the marks of a token, and the notice of what happened to the texts on the way. Out: elements.
 
 import { el } from "./dom.js";
 
@@ -46,4 +46,25 @@ export function controlSlider(name, range, shown, change) {
 export function controlCheck(name, change) {
   const input = el("input", { type: "checkbox", onchange: () => change(input.checked) });
   return { input, node: el("label", { class: "check" }, input, name) };
+}
+
+/** A closed <details> whose content, `make()`, is made when it is opened: a long table would delay the first picture. */
+export function foldedTable(title, make) {
+  const body = el("div", {});
+  const node = el("details", { class: "pair-table", ontoggle: () => fill() }, el("summary", { text: title }), body);
+  const fill = () => body.replaceChildren(...(node.open ? make() : []));
+  return { node, refresh: () => node.open && fill() };
+}
+
+/** The marks of a token, [kind, name, why] each, as lines of its card. */
+export function markLines(marks) {
+  return marks.map(([kind, name, why]) =>
+    el(
+      "p",
+      { class: "pair-facts-mark" },
+      el("span", { class: `pair-sample ${kind}`, "aria-hidden": "true", text: "ab" }),
+      el("b", { text: name }),
+      `: ${why}`,
+    ),
+  );
 }

@@ -1,6 +1,7 @@
 // What the likelihood view says in words and numbers: the card of the token in focus, the list of the least likely, the
 // table of all, the legend. In: the model of one direction. Out: elements; every text in them is data.
 
+import { foldedTable, markLines } from "./controls.js";
 import { el } from "./dom.js";
 import { likelyPercent, likelyShade, likelyShades } from "./likelihood_model.js";
 import { fourDigits } from "./numbers.js";
@@ -92,17 +93,9 @@ export function leastLikely(model, threshold, goTo) {
   ];
 }
 
-/** All tokens, in a <details> that is filled when it is opened; `shown()` gives {model, threshold}. */
+/** All tokens; `shown()` gives {model, threshold}. */
 export function likelyTable(shown) {
-  const body = el("div", {});
-  const node = el(
-    "details",
-    { class: "pair-table", ontoggle: () => fill() },
-    el("summary", { text: "All tokens as a table" }),
-    body,
-  );
-  const fill = () => body.replaceChildren(...(node.open ? [tokenTable(shown())] : []));
-  return { node, refresh: () => node.open && fill() };
+  return foldedTable("All tokens as a table", () => [tokenTable(shown())]);
 }
 
 /** What shades and marks mean. */
@@ -168,15 +161,7 @@ function cardWarnings(unit, threshold) {
   if (unit.least.value < threshold) marks.push(["weak", "Unlikely", `below ${likelyPercent(threshold)}`]);
   if (unit.least.impossible) marks.push(["weak", "Impossible", "the lowest value there is; the model gave it less"]);
   if (unit.unknown) marks.push(["unknown", "Unknown token", "the model's vocabulary does not have it"]);
-  return marks.map(([kind, name, why]) =>
-    el(
-      "p",
-      { class: "pair-facts-mark" },
-      el("span", { class: `pair-sample ${kind}`, "aria-hidden": "true", text: "ab" }),
-      el("b", { text: name }),
-      `: ${why}`,
-    ),
-  );
+  return markLines(marks);
 }
 
 /** Tokens that share these characters or have none of their own; the card's numbers are those of the least likely. */

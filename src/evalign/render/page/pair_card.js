@@ -1,6 +1,7 @@
 // The card of a unit: who it met and how well, what that adds to the score, who else was near. Coloured by quality;
 // the words and numbers say the same. Also the one sentence that the status region gets.
 
+import { markLines } from "./controls.js";
 import { el } from "./dom.js";
 import { fourDigits } from "./numbers.js";
 import { PAIR_SIDES, linesOf, otherSide, qualityOf } from "./pair_model.js";
@@ -88,15 +89,7 @@ function cardMarks(decoded, unit, facts) {
   }
   if (facts.never) marks.push(["never", "Never chosen", "no token of the other text picked it"]);
   if (unit.unknown) marks.push(["unknown", "Unknown token", "the model's vocabulary does not have it"]);
-  return marks.map(([kind, name, why]) =>
-    el(
-      "p",
-      { class: "pair-facts-mark" },
-      el("span", { class: `pair-sample ${kind}`, "aria-hidden": "true", text: "ab" }),
-      el("b", { text: name }),
-      `: ${why}`,
-    ),
-  );
+  return markLines(marks);
 }
 
 function cardAsked(grid, view, { side, index, other }) {

@@ -1,23 +1,15 @@
-// All matches of a pair as a real table, for those who do not see the picture; built when it is opened, because 1,024
-// rows would delay the first picture. Also the same as rows for a CSV file.
+// All matches of a pair as a real table, for those who do not see the picture. Also the same as rows for a CSV file.
 
+import { foldedTable } from "./controls.js";
 import { el } from "./dom.js";
 import { fourDigits } from "./numbers.js";
 import { PAIR_SIDES, otherSide } from "./pair_model.js";
 
 const TABLE_COLUMNS = ["token", "partner", "similarity", "weight", "adds", "marks"];
 
-/** A closed <details>; `matches()` gives {decoded, grid, view} at the moment it is opened. */
+/** All matches; `matches()` gives {decoded, grid, view} at the moment the table is opened. */
 export function matchTable(matches) {
-  const body = el("div", {});
-  const node = el(
-    "details",
-    { class: "pair-table", ontoggle: () => fill() },
-    el("summary", { text: "All matches as a table" }),
-    body,
-  );
-  const fill = () => body.replaceChildren(...(node.open ? tableSides(matches()) : []));
-  return { node, refresh: () => node.open && fill() };
+  return foldedTable("All matches as a table", () => tableSides(matches()));
 }
 
 /** One row per token of both sides, exact numbers: [[names], [values], ...]. */
