@@ -159,7 +159,7 @@ def fake_recipe(path: Path) -> Path:
     names += ["pooled@2", *LEXICAL]
     encoder = open_encoder(EncoderChoice("fake", "0+1+2")).encoder
     terms = tuple(Term(name, encoder.name, 0.0, 1.0, 100 / len(names)) for name in names)
-    trained = {"encoder": "fake", "layers": layers, "commonest": 100}
+    trained = {"encoder": "fake", "layers": layers, "commonest": 100, "tuned": 2}
     LearnedFile(terms, 0.0, 0.0, 100.0, trained).save(path)
     return path
 

@@ -35,6 +35,7 @@ def pairs(tmp_path):
     return file
 
 
+@pytest.mark.slow
 def test_train_then_score(run, tiny, pairs, tmp_path):
     command = ("train", "pairs.jsonl", "-o", "tuned", "--model", str(tiny("bert")), *FAST)
     first = run(*command, cwd=tmp_path)
@@ -94,6 +95,7 @@ def test_combine(run, pairs, tmp_path):
     assert scored.returncode == 0, scored.stderr
 
 
+@pytest.mark.slow  # every one loads torch in a process of its own
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

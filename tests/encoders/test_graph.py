@@ -72,7 +72,7 @@ def test_a_graph_cut_at_a_layer_gives_the_same_states_in_the_order_asked(tiny, f
         np.testing.assert_allclose(one.vectors, every.vectors[list(layers)], atol=1e-5)
 
 
-@pytest.mark.parametrize("model", ["minilm", "mpnet"])
+@pytest.mark.parametrize("model", ["minilm", pytest.param("mpnet", marks=pytest.mark.slow)])
 def test_real_models_on_real_texts(request, model, real_pairs):
     texts = [text for pair in real_pairs[:12] for text in pair]
     assert_same_vectors(request.getfixturevalue(model), [*texts, " ".join(texts)[:600], "a", ""])
