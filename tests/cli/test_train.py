@@ -52,6 +52,7 @@ def test_train_then_score(run, tiny, pairs, tmp_path):
     assert "choose another -o, or delete it" in other.stderr
 
 
+@pytest.mark.slow
 def test_columns_mapping_and_pooling(run, tiny, pairs, tmp_path):
     rows = [json.loads(line) for line in pairs.read_text().splitlines()]
     lines = [f"{row['candidate']}\t{row['reference']}\t{1 + (row['human'] > 0) * 3}" for row in rows]
@@ -75,6 +76,7 @@ def test_lstm(run, pairs, tmp_path):
     assert scored.returncode == 0, scored.stderr
 
 
+@pytest.mark.slow
 def test_lstm_knows_no_word_of_the_dev_pairs(run, tiny, pairs, tmp_path):
     """Every pair has its number as a word; the model's word vectors are shorter than those of MiniLM, and are taken."""
     done = run("train", "pairs.jsonl", "-o", "lstm", "--lstm", "--model", str(tiny("bert")), *FAST, cwd=tmp_path)

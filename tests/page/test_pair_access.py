@@ -109,6 +109,7 @@ def test_axe_finds_nothing(short, open_page, axe, scheme, width):
     assert page.problems == []
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_in_long_texts(long, open_page, axe):
     page = open_page(long[0], color_scheme="dark")
     choose(page, "transport")

@@ -66,6 +66,7 @@ def test_svg_shows_a_pinned_word_and_the_whole_of_long_texts(tmp_path, open_page
     assert 0 < pinned == len(page.evaluate(LINES)) < every
 
 
+@pytest.mark.slow
 def test_png_is_the_same_picture_twice_as_large(short, open_page):
     page = open_page(short[0])
     settle(page)

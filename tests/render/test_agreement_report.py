@@ -197,6 +197,7 @@ def test_places_and_the_worst_rows():
     assert worst(same, SPECS[0]) == []
 
 
+@pytest.mark.slow
 def test_every_plot_is_saved_twice_with_its_numbers(tmp_path):
     agreement, _ = judged(rows(40, hostile=True, aspects=("a/../b", "a/.. b")), by="lp")
     written = save_pictures(agreement, tmp_path / "plots")
