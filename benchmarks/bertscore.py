@@ -118,14 +118,6 @@ def floor_seconds(model: str, tokens: int, rate: float) -> float:
     return tokens * LAYER[model] * (4 * width * width + 2 * width * inner) / rate
 
 
-def measure(tool: str, workload: str, texts: str) -> dict:
-    single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    offline = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1", "RAYON_NUM_THREADS": "1"}
-    command = [sys.executable, __file__, "--worker", tool, workload, texts]
-    done = subprocess.run(command, env=os.environ | single | offline, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.strip().splitlines()[-1])
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=3)
@@ -153,7 +145,7 @@ def main() -> None:
             texts.flush()
             for _ in range(arguments.repeat):
                 for tool in runs:
-                    runs[tool].append(measure(tool, workload, texts.name))
+                    runs[tool].append(workloads.alone(__file__, tool, workload, texts.name))
         ours, theirs = (min(some, key=lambda run: run["cpu"]) for some in runs.values())
         difference = np.abs(np.array(ours["scores"]) - np.array(theirs["scores"])).max()
         cap = theirs["cpu"] / floor_seconds(model, ours["real"], rate)

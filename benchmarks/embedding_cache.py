@@ -13,9 +13,6 @@ import argparse
 import dataclasses
 import gc
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -64,14 +61,6 @@ def work(workload: str, texts: str, folder: str) -> dict:
     return {"cpu": time.process_time() - began, "scores": scores.tolist()}
 
 
-def measure(workload: str, texts: str, folder: str) -> dict:
-    single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
-    offline = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, __file__, "--worker", workload, texts, folder]
-    done = subprocess.run(command, env=os.environ | single | offline, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.strip().splitlines()[-1])
-
-
 def megabytes(folder: str) -> float:
     return sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file()) / 2**20
 
@@ -97,7 +86,7 @@ def main() -> None:
             for _ in range(arguments.repeat):
                 with tempfile.TemporaryDirectory() as folder:
                     for way in WAYS:
-                        run = measure(workload, texts.name, "" if way == "none" else folder)
+                        run = workloads.alone(__file__, workload, texts.name, "" if way == "none" else folder)
                         seconds[way].append(run["cpu"])
                         scores.append(run["scores"])
                     size = megabytes(folder)

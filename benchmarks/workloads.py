@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -42,3 +45,12 @@ def mt_pairs(count: int = 2000) -> tuple[list[str], list[str]]:
 def summaries(count: int = 300) -> tuple[list[str], list[str]]:
     rows = read("summeval")[:: 1600 // count][:count]
     return [row["candidate"] for row in rows], [row["references"][0] for row in rows]
+
+
+def alone(script: str, *arguments: str) -> dict:
+    """What `script --worker ARGUMENTS` prints as its last line, in a process of its own: one thread, no network."""
+    single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    offline = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1", "RAYON_NUM_THREADS": "1"}
+    command = [sys.executable, script, "--worker", *arguments]
+    done = subprocess.run(command, env=os.environ | single | offline, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.strip().splitlines()[-1])

@@ -3,16 +3,14 @@
 import csv
 import json
 import math
-import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from started_studies import start_study
 
 import evalign
 from evalign.cli.main import main
@@ -521,13 +519,7 @@ def test_known_stand_ins_say_what_they_are(real_rows, tmp_path):
 @pytest.mark.slow
 def test_killed_in_the_middle_of_training_the_next_run_gives_the_same_numbers(tmp_path, model):
     def start(cache, out):
-        arguments = ["study", "german", "--models", model, "--epochs", "60", "--threads", "1"]
-        return subprocess.Popen(
-            [sys.executable, "-m", "evalign", *arguments, "--out", str(tmp_path / out)],
-            env=os.environ | {"EVALIGN_CACHE": str(tmp_path / cache)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        return start_study(tmp_path / cache, tmp_path / out, "german", "--models", model, "--epochs", "60")
 
     for attempt in range(10):  # a training may end before this process gets to kill it
         cache, resumed = f"killed{attempt}", f"resumed{attempt}"

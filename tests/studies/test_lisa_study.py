@@ -2,14 +2,12 @@
 
 import csv
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
+from started_studies import start_study
 
 import evalign
 from evalign.cli.main import main
@@ -407,13 +405,7 @@ def test_killed_in_the_middle_the_next_run_gives_the_same_numbers(tmp_path, mode
     data = rows_file(tmp_path / "rows.jsonl", 75)  # three steps
 
     def start(cache, out):
-        arguments = ["study", "lisa", "--threads", "1", "--models", model, "--data", data, "--out", str(tmp_path / out)]
-        return subprocess.Popen(
-            [sys.executable, "-m", "evalign", *arguments],
-            env=os.environ | {"EVALIGN_CACHE": str(tmp_path / cache)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        return start_study(tmp_path / cache, tmp_path / out, "lisa", "--models", model, "--data", data)
 
     for attempt in range(10):  # a run may end before this process gets to kill it
         cache, out = f"killed{attempt}", f"resumed{attempt}"

@@ -56,6 +56,21 @@ export function foldedTable(title, make) {
   return { node, refresh: () => node.open && fill() };
 }
 
+/** A table that scrolls by itself; `head` are its <th> elements, `rows` its <tr> elements. */
+export function scrollTable(caption, head, rows) {
+  return el(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    el(
+      "table",
+      {},
+      el("caption", { text: caption }),
+      el("thead", {}, el("tr", {}, ...head)),
+      el("tbody", {}, ...rows),
+    ),
+  );
+}
+
 /** The marks of a token, [kind, name, why] each, as lines of its card. */
 export function markLines(marks) {
   return marks.map(([kind, name, why]) =>

@@ -1,7 +1,7 @@
 // What the likelihood view says in words and numbers: the card of the token in focus, the list of the least likely, the
 // table of all, the legend. In: the model of one direction. Out: elements; every text in them is data.
 
-import { foldedTable, markLines } from "./controls.js";
+import { foldedTable, markLines, scrollTable } from "./controls.js";
 import { el } from "./dom.js";
 import { likelyPercent, likelyShade, likelyShades } from "./likelihood_model.js";
 import { fourDigits } from "./numbers.js";
@@ -129,17 +129,7 @@ function tokenTable({ model, threshold }) {
       el("td", { class: "name", text: likelyMarks(one, threshold).join(", ") }),
     );
   const column = (name) => el("th", { scope: "col", text: name, class: /token|marks/.test(name) ? "name" : null });
-  return el(
-    "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-    el(
-      "table",
-      {},
-      el("caption", { text: caption }),
-      el("thead", {}, el("tr", {}, ...head.map(column))),
-      el("tbody", {}, ...model.tokens.map(row)),
-    ),
-  );
+  return scrollTable(caption, head.map(column), model.tokens.map(row));
 }
 
 function likelyMarks(one, threshold) {

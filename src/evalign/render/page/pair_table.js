@@ -1,6 +1,6 @@
 // All matches of a pair as a real table, for those who do not see the picture. Also the same as rows for a CSV file.
 
-import { foldedTable } from "./controls.js";
+import { foldedTable, scrollTable } from "./controls.js";
 import { el } from "./dom.js";
 import { fourDigits } from "./numbers.js";
 import { PAIR_SIDES, otherSide } from "./pair_model.js";
@@ -67,25 +67,8 @@ function tableSides(matches) {
     const names = TABLE_COLUMNS.map((name) => (name === "adds" ? `adds to ${field}` : name));
     const rows = matches.decoded[side].pieces.map((_piece, token) => tableRow(matches, side, token));
     const caption = `Tokens of the ${side} and their partners, ${matches.view.matching.name}`;
-    return el(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-      el(
-        "table",
-        {},
-        el("caption", { text: caption }),
-        el(
-          "thead",
-          {},
-          el(
-            "tr",
-            {},
-            ...names.map((name, place) => el("th", { scope: "col", text: name, class: place < 2 ? "name" : null })),
-          ),
-        ),
-        el("tbody", {}, ...rows),
-      ),
-    );
+    const column = (name, place) => el("th", { scope: "col", text: name, class: place < 2 ? "name" : null });
+    return scrollTable(caption, names.map(column), rows);
   });
 }
 
