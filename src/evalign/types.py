@@ -109,10 +109,10 @@ class Embedded:
         return matrix
 
     @cached_property
-    def norms(self) -> npt.NDArray[np.float32]:
+    def norms(self) -> npt.NDArray[np.float64]:
         """Length of each vector, (layers, tokens); 1 where a vector is zero."""
         lengths = np.sqrt(np.einsum("ltd,ltd->lt", self.vectors, self.vectors, dtype=np.float64))
-        return np.where(lengths > 0, lengths, 1).astype(np.float32)
+        return np.where(lengths > 0, lengths, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,13 +206,16 @@ class Alignment:
         return alignment_text(self)
 
     def _best(self, axis: int) -> tuple[Ints, Floats]:
-        """Partner and value of every token of one side, from its cells."""
+        """Partner and value of every token of one side, from its cells; ties as in `matching.ties`."""
+        rows, columns = self.cells.T
+        own, other = (rows, columns) if axis == 0 else (columns, rows)
+        in_cells = self.similarity[rows, columns]
+        distance = np.abs(rows * len(self.reference) - columns * len(self.candidate))
+        order = np.lexsort((other, distance, -np.round(in_cells.astype(np.float64) * 2**20), own))
+        tokens, first = np.unique(own[order], return_index=True)
         partners = np.full(self.similarity.shape[axis], -1)
         values = np.zeros(self.similarity.shape[axis])
-        for cell in self.cells:
-            own, other, value = cell[axis], cell[1 - axis], self.similarity[cell[0], cell[1]]
-            if partners[own] < 0 or value > values[own]:
-                partners[own], values[own] = other, value
+        partners[tokens], values[tokens] = other[order][first], in_cells[order][first]
         return partners, values
 
     def _never_chosen(self, count: int, partners: Ints, in_cells: Ints) -> tuple[int, ...]:

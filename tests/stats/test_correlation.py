@@ -99,7 +99,7 @@ BAD = {
     "no rows": ([], [], UndefinedStatisticError, "at least 3 rows, but there are 0"),
     "other length": ([1, 2, 3, 4], [1, 2, 3], LengthMismatchError, "4 and 3"),
     "a matrix": ([[1, 2, 3]], [1, 2, 3], InputError, "shape"),
-    "constant but for rounding": ([1e8, 1e8, 1e8, 1e8 + 1.5e-8], [1, 2, 3, 4], UndefinedStatisticError, "rounding"),
+    "constant but for rounding": ([1e8, 1e8, 1e8, 1e8 + 1.5e-8], [1, 2, 3, 4], UndefinedStatisticError, "constant"),
 }
 
 

@@ -22,6 +22,7 @@ from evalign.stats.estimate import FEWEST_ROWS, Estimate
 from evalign.stats.levels import LEVELS, Rated, agreement, agreement_by, level_function
 from evalign.stats.pairs import darr, tie_calibrated_accuracy
 from evalign.stats.significance import Comparison, compare_all, permutation_test, williams
+from evalign.stats.ties import merged
 from evalign.types import Floats
 
 ACCURACY = "acc-eq"
@@ -107,7 +108,7 @@ def judge(table: RatedTable, plan: Plan) -> Agreement:
             values = [float(found[name][0][first].value or 0.0) for name in ranked]
             ranks = dict(zip(ranked, clusters(values, better, plan.alpha, "visited"), strict=True))
             p_values[aspect] = ranked, better
-        ordered = sorted(found, key=lambda name: _descending(found[name][0][first]))
+        ordered = _best_first({name: estimates[first] for name, (estimates, _) in found.items()})
         judgements += [Judgement(aspect, name, *found[name], ranks.get(name)) for name in ordered]
     return Agreement(plan, table, judgements, p_values)
 
@@ -125,7 +126,8 @@ def judge_pairs(better: RatedTable, worse: RatedTable, plan: Plan) -> Agreement:
         overall = darr(better.scores[name], worse.scores[name], plan.resampling)
         by_group = {DARR: groups} if plan.by is not None else {}
         judgements.append(Judgement("better before worse", name, {DARR: overall}, by_group, None))
-    judgements.sort(key=lambda one: _descending(one.estimates[DARR]))
+    order = _best_first({judgement.metric: judgement.estimates[DARR] for judgement in judgements})
+    judgements.sort(key=lambda judgement: order.index(judgement.metric))
     return Agreement(plan, better, judgements, {})
 
 
@@ -216,5 +218,7 @@ def _mean_over_groups(table: RatedTable, plan: Plan, human: Floats) -> Callable[
     return mean
 
 
-def _descending(estimate: Estimate) -> float:
-    return np.inf if estimate.value is None else -estimate.value
+def _best_first(estimates: dict[str, Estimate]) -> list[str]:
+    """Names by value; equal ones in the order in which they were asked for, those without a value last."""
+    values = merged(np.array([-np.inf if found.value is None else found.value for found in estimates.values()]))
+    return [list(estimates)[place] for place in np.argsort(-values, kind="stable")]

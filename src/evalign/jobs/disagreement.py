@@ -12,6 +12,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from evalign.jobs.rated import RatedTable
+from evalign.stats.ties import merged
 from evalign.types import Floats, Row
 
 
@@ -35,7 +36,7 @@ def places(values: Floats) -> Floats:
     """The percentile of each value among all: 0 for the lowest, 100 for the highest, 50 if there is only one."""
     if len(values) < 2:
         return np.full(len(values), 50.0)
-    return np.asarray((rankdata(values) - 1) / (len(values) - 1) * 100)
+    return np.asarray((rankdata(merged(values)) - 1) / (len(values) - 1) * 100)
 
 
 def human_places(table: RatedTable) -> Floats:

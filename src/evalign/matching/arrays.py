@@ -48,10 +48,10 @@ def where_true(mask: Array) -> tuple[Array, ...]:
     return tuple(np.nonzero(mask)) if xp is np else tuple(xp.nonzero(mask, as_tuple=True))
 
 
-def falling(array: Array) -> Array:
-    """The values of the last axis from the largest down."""
+def sorted_up(array: Array) -> Array:
+    """The values of the last axis from the smallest up."""
     xp = namespace(array)
-    return -np.sort(-array, axis=-1) if xp is np else xp.sort(array, descending=True)[0]
+    return np.sort(array, axis=-1) if xp is np else xp.sort(array)[0]
 
 
 def order(array: Array) -> Array:
@@ -76,29 +76,35 @@ def like(array: np.ndarray[Any, Any], example: Array) -> Array:
     return array if xp is np else xp.from_numpy(array).to(example.device)
 
 
-def top_two(array: Array) -> tuple[Array, Array, Array, Array]:
-    """Best value and index, second best value and index, along the last axis; the lowest index wins ties."""
+def top_two(array: Array, first: Array | None = None) -> tuple[Array, Array, Array, Array]:
+    """Best value and index, second best value and index, along the last axis.
+
+    `first` is the index of the best where ties matter; without it the lowest index wins.
+    """
     xp = namespace(array)
-    first = xp.argmax(array, axis=-1)
+    first = xp.argmax(array, axis=-1) if first is None else first
     rest = xp.where(one_hot(first, array.shape[-1]), -xp.inf, array)
     second = xp.argmax(rest, axis=-1)
     return along(array, first), first, along(rest, second), second
 
 
-def from_short_side(solve: Callable[..., Array], similarity: Array, masks: tuple[Array, Array], square: str) -> Array:
-    """Runs `solve(values, takers, others)` with the short side of every matrix as its takers.
+def from_short_side(
+    solve: Callable[..., Array], tables: tuple[Array, Array], masks: tuple[Array, Array], square: str
+) -> Array:
+    """Runs `solve(similarity, distance, takers, others)` with the short side of every matrix as its takers.
 
     `square` says which side, "rows" or "columns", takes in a square matrix. The result is (batch, n, m) again.
     """
-    xp = namespace(similarity)
+    xp = namespace(tables[0])
     rows, columns = masks
     longer = columns.sum(-1) - rows.sum(-1)
     by_rows = longer >= 0 if square == "rows" else longer > 0
-    cells = xp.zeros_like(similarity) > 0
+    cells = xp.zeros_like(tables[0]) > 0
     (group,) = where_true(by_rows)
     if len(group):
-        cells[group] = solve(similarity[group], rows[group], columns[group])
+        cells[group] = solve(*(table[group] for table in tables), rows[group], columns[group])
     (group,) = where_true(~by_rows)
     if len(group):
-        cells[group] = xp.swapaxes(solve(xp.swapaxes(similarity[group], 1, 2), columns[group], rows[group]), 1, 2)
+        turned = (xp.swapaxes(table[group], 1, 2) for table in tables)
+        cells[group] = xp.swapaxes(solve(*turned, columns[group], rows[group]), 1, 2)
     return cells

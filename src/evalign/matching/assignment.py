@@ -1,7 +1,8 @@
 """Linear sum assignment (LiSAScore): no token may be matched twice — exactly, or in the paper's cheaper forms.
 
 `assign` takes one matrix (n, m) or a padded batch (batch, n, m) with masks, as numpy arrays or torch tensors, and
-gives the selected cells as booleans of the same shape. All methods are one implementation for both.
+gives the selected cells as booleans of the same shape. All methods are one implementation for both. They compare
+similarities on the grid of `ties.py`, which also says who wins among equals.
 
     exact             maximises the sum of the selected cells (scipy)
     row-mask          the token with most to lose chooses first
@@ -20,11 +21,12 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from evalign.errors import InputError, SpecError, nearest
-from evalign.matching.arrays import Array, double, indices, like, namespace, one_hot, to_numpy
+from evalign.matching.arrays import Array, double, indices, like, namespace, to_numpy
 from evalign.matching.auction import auction
 from evalign.matching.methods import METHODS, PRESETS
-from evalign.matching.recursion import best_of_columns, best_of_short_side, largest_cells, sharpened
+from evalign.matching.recursion import best_of_columns, best_of_rows, best_of_short_side, largest_cells, sharpened
 from evalign.matching.row_mask import row_mask
+from evalign.matching.ties import STEPS, displacement, on_grid
 
 SHORTER = -1  # as many rounds as the short side has tokens
 # (factor, rounds) of the recursion
@@ -76,28 +78,29 @@ class Assigner:
             raise InputError(f"expected a matrix (n, m) or a batch (batch, n, m), got {similarity.ndim} dimensions")
         masks = _full(values) if masks is None else (masks[0] != 0, masks[1] != 0)
         _check(values, masks)
-        values = namespace(values).where(_valid(masks), values, 0.0)  # whatever padding holds
-        cells = self._select(values, masks)
+        values = namespace(values).where(_valid(masks), on_grid(values), 0.0)  # whatever padding holds
+        distance = displacement(masks) * (0.0 if self.preset.startswith("authors") else 1.0)
+        cells = self._select(values, distance, masks)
         unfinished = _selected(cells) < _shorter(masks) if self.method == "auction" else _selected(cells) < 0
         if self.strict or bool(unfinished.any()):
-            cells = _repaired(values, cells, masks)
+            cells = _repaired(values, distance, cells, masks)
         result = Assignment(cells, _violations(cells), unfinished)
         return Assignment(cells[0], result.violations[0], unfinished[0]) if single else result
 
-    def _select(self, values: Array, masks: tuple[Array, Array]) -> Array:
+    def _select(self, values: Array, distance: Array, masks: tuple[Array, Array]) -> Array:
         if self._as_published:
-            return best_of_columns(namespace(values).where(_valid(masks), values, -math.inf), masks)
+            return best_of_columns(namespace(values).where(_valid(masks), values, -math.inf), distance, masks)
         if self.method == "exact":
-            return _exact(values, masks)
+            return _exact(values, distance, masks)
         if self.method == "row-mask":
-            return row_mask(values, masks)
+            return row_mask(values, distance, masks)
         if self.method == "auction":
-            return auction(values, masks, self.eps, self.max_rounds)
+            return auction((values, distance), masks, self.eps, self.max_rounds)
         factor, rounds = RECURSIONS[self.method, self.preset]
         rounds = rounds if self.rounds is None else self.rounds
         steps = _shorter(masks) if rounds == SHORTER else _shorter(masks) * 0 + rounds
         sharp = sharpened(values, masks, factor, steps)
-        return (largest_cells if self.method == "recursive-topk" else best_of_short_side)(sharp, masks)
+        return (largest_cells if self.method == "recursive-topk" else best_of_short_side)(sharp, distance, masks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +120,14 @@ def cell_values(similarity: Array, cells: Array) -> tuple[Array, Array]:
     return xp.where(cells.any(-1), rows, 0.0), xp.where(cells.any(-2), columns, 0.0)
 
 
-def _exact(values: Array, masks: tuple[Array, Array]) -> Array:
-    """scipy's solver on the real tokens of each matrix; it is compiled, so the loop costs nothing."""
-    table, rows, columns = (to_numpy(array) for array in (values, *masks))
+def _exact(values: Array, distance: Array, masks: tuple[Array, Array]) -> Array:
+    """scipy's solver on the real tokens of each matrix; it is compiled, so the loop costs nothing.
+
+    Of all assignments with the largest sum it finds the one whose positions are nearest in all: the distances of k
+    cells, scaled by a power of two, add up to less than one step of the grid.
+    """
+    steps, far, rows, columns = (to_numpy(array) for array in (values * STEPS, distance, *masks))
+    table = steps - far * _less_than_a_step(far)[:, None, None]
     cells = np.zeros(table.shape, dtype=bool)
     for item in range(len(table)):
         own_rows, own_columns = np.flatnonzero(rows[item]), np.flatnonzero(columns[item])
@@ -128,15 +136,19 @@ def _exact(values: Array, masks: tuple[Array, Array]) -> Array:
     return like(cells, values)
 
 
-def _repaired(values: Array, cells: Array, masks: tuple[Array, Array]) -> Array:
+def _less_than_a_step(distance: Array) -> Array:
+    """(batch,) powers of two by which the distances of any min(n, m) cells, times it, add up to at most 1/2."""
+    _, exponent = np.frexp(distance.max(axis=(1, 2)) * 2 * min(distance.shape[1:]))
+    return np.ldexp(1.0, -exponent)
+
+
+def _repaired(values: Array, distance: Array, cells: Array, masks: tuple[Array, Array]) -> Array:
     """The best claimant of each row, then of each column; whoever is left over by row-mask."""
     xp = namespace(values)
-    claims = xp.where(cells, values, -xp.inf)
-    cells = cells & one_hot(xp.argmax(claims, axis=2), values.shape[2])
-    claims = xp.where(cells, values, -xp.inf)
-    cells = cells & xp.swapaxes(one_hot(xp.argmax(claims, axis=1), values.shape[1]), 1, 2)
+    cells = cells & best_of_rows(xp.where(cells, values, -xp.inf), distance, masks)
+    cells = cells & best_of_columns(xp.where(cells, values, -xp.inf), distance, masks)
     rest = masks[0] & ~cells.any(2), masks[1] & ~cells.any(1)
-    return cells | row_mask(values, rest)
+    return cells | row_mask(values, distance, rest)
 
 
 def _violations(cells: Array) -> Array:

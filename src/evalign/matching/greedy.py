@@ -1,13 +1,15 @@
 """Greedy matching (BERTScore): every token takes its best partner, whoever else took it too.
 
-Pure functions of a similarity matrix (candidate tokens, reference tokens).
+Pure functions of a similarity matrix (candidate tokens, reference tokens). A token's value is the maximum itself, as in
+bert_score; which of several equal partners is shown follows the rule of `ties.py`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from evalign.types import Floats, Ints
+from evalign.matching.ties import best, displacement, on_grid
+from evalign.types import Bools, Floats, Ints
 
 
 def values(similarity: Floats) -> tuple[Floats, Floats]:
@@ -16,9 +18,18 @@ def values(similarity: Floats) -> tuple[Floats, Floats]:
 
 
 def cells(similarity: Floats) -> Ints:
-    """The chosen cells in reading order: each row's first maximum and each column's."""
+    """The chosen cells in reading order: each row's best one and each column's."""
+    return np.argwhere(selection(similarity))
+
+
+def selection(similarity: Floats) -> Bools:
+    """The chosen cells as booleans."""
+    chosen = np.zeros(similarity.shape, dtype=bool)
     if not similarity.size:
-        return np.zeros((0, 2), dtype=np.int64)
-    chosen = {(row, int(column)) for row, column in enumerate(similarity.argmax(axis=1))}
-    chosen |= {(int(row), column) for column, row in enumerate(similarity.argmax(axis=0))}
-    return np.array(sorted(chosen), dtype=np.int64)
+        return chosen
+    rows, columns = (np.arange(count) for count in similarity.shape)
+    values = on_grid(similarity.astype(np.float64))
+    distance = displacement((rows[None] >= 0, columns[None] >= 0))[0]
+    chosen[rows, best(values, distance)] = True
+    chosen[best(values.T, distance.T), columns] = True
+    return chosen

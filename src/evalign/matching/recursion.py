@@ -7,7 +7,8 @@ assignment: a row or a column can be used twice.
 
 from __future__ import annotations
 
-from evalign.matching.arrays import Array, falling, namespace, one_hot, top_two
+from evalign.matching.arrays import Array, namespace, one_hot, top_two
+from evalign.matching.ties import best, largest
 
 
 def sharpened(similarity: Array, masks: tuple[Array, Array], factor: float, rounds: Array) -> Array:
@@ -27,34 +28,35 @@ def sharpened(similarity: Array, masks: tuple[Array, Array], factor: float, roun
     return values
 
 
-def best_of_short_side(values: Array, masks: tuple[Array, Array]) -> Array:
+def best_of_short_side(values: Array, distance: Array, masks: tuple[Array, Array]) -> Array:
     """Every token of the short side takes its best cell; rows do in a square matrix."""
-    xp = namespace(values)
-    by_row = one_hot(xp.argmax(values, axis=2), values.shape[2]) & masks[0][:, :, None]
-    return xp.where((masks[0].sum(-1) <= masks[1].sum(-1))[:, None, None], by_row, best_of_columns(values, masks))
+    by_row = best_of_rows(values, distance, masks)
+    by_column = best_of_columns(values, distance, masks)
+    rows_choose = masks[0].sum(-1) <= masks[1].sum(-1)
+    return namespace(values).where(rows_choose[:, None, None], by_row, by_column)
 
 
-def best_of_columns(values: Array, masks: tuple[Array, Array]) -> Array:
+def best_of_rows(values: Array, distance: Array, masks: tuple[Array, Array]) -> Array:
+    """Every row takes its best column."""
+    return one_hot(best(values, distance), values.shape[2]) & masks[0][:, :, None]
+
+
+def best_of_columns(values: Array, distance: Array, masks: tuple[Array, Array]) -> Array:
     """Every column takes its best row."""
     xp = namespace(values)
-    chosen = one_hot(xp.argmax(values, axis=1), values.shape[1])
-    return xp.swapaxes(chosen, 1, 2) & masks[1][:, None, :]
+    turned = best_of_rows(xp.swapaxes(values, 1, 2), xp.swapaxes(distance, 1, 2), masks[::-1])
+    return xp.swapaxes(turned, 1, 2)
 
 
-def largest_cells(values: Array, masks: tuple[Array, Array]) -> Array:
-    """The k = min(n, m) largest cells; among equals the first in reading order."""
-    xp = namespace(values)
-    batch, rows, columns = values.shape
-    flat = values.reshape(batch, rows * columns)
-    count = xp.minimum(masks[0].sum(-1), masks[1].sum(-1))
-    limit = falling(flat)[xp.cumsum(xp.ones_like(count), axis=0) - 1, count - 1][:, None]
-    above, level = flat > limit, flat == limit
-    left = (count - above.sum(-1))[:, None]
-    return (above | (level & (xp.cumsum(level, axis=1) <= left))).reshape(values.shape)
+def largest_cells(values: Array, distance: Array, masks: tuple[Array, Array]) -> Array:
+    """The k = min(n, m) largest cells; among equals the nearest positions, then the first in reading order."""
+    count = namespace(values).minimum(masks[0].sum(-1), masks[1].sum(-1))
+    flat = len(values), values.shape[1] * values.shape[2]
+    return largest(values.reshape(flat), distance.reshape(flat), count).reshape(values.shape)
 
 
 def _others(values: Array) -> Array:
     """For every cell the best other value of its row."""
     xp = namespace(values)
-    best, first, second, _ = top_two(values)
-    return xp.where(one_hot(first, values.shape[-1]), second[..., None], best[..., None])
+    value, first, second, _ = top_two(values)
+    return xp.where(one_hot(first, values.shape[-1]), second[..., None], value[..., None])

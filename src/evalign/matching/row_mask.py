@@ -1,37 +1,41 @@
 """Row-mask assignment: whoever would lose most by waiting chooses first.
 
 Repeat: for each live column, best minus second best over live rows; the column with the largest gap
-takes its best row, and both are masked. Columns are the short side, and choose in a square matrix.
+takes its best row, and both are masked. Columns are the short side, and choose in a square matrix. Equal rows, and
+equal gaps, go to the nearest relative position.
 """
 
 from __future__ import annotations
 
 from functools import partial
 
-from evalign.matching.arrays import Array, Watch, from_short_side, namespace, top_two, unwatched, where_true
+from evalign.matching.arrays import Array, Watch, along, from_short_side, namespace, top_two, unwatched, where_true
+from evalign.matching.ties import best
 
 
-def row_mask(similarity: Array, masks: tuple[Array, Array], watch: Watch = unwatched) -> Array:
+def row_mask(similarity: Array, distance: Array, masks: tuple[Array, Array], watch: Watch = unwatched) -> Array:
     """Selected cells (batch, n, m); the masks (batch, n) and (batch, m) are true where a token is.
 
-    `watch` is told of every step: which takers of the short side took which partners, by which lead.
+    `distance` is the relative distance of the positions, which breaks ties. `watch` is told of every step: which takers
+    of the short side took which partners, by which lead.
     """
-    return from_short_side(partial(_choose, watch=watch), similarity, masks, square="columns")
+    return from_short_side(partial(_choose, watch=watch), (similarity, distance), masks, square="columns")
 
 
-def _choose(values: Array, takers: Array, free: Array, watch: Watch) -> Array:
+def _choose(values: Array, distance: Array, takers: Array, free: Array, watch: Watch) -> Array:
     """(batch, takers, free): every taker gets a partner of its own; there are at least as many of those."""
     xp = namespace(values)
     takers, free = takers & True, free & True  # own copies
     chosen = xp.zeros_like(values) > 0
-    best, partner, second, rival = top_two(xp.where(free[:, None, :], values, -xp.inf))
+    live = xp.where(free[:, None, :], values, -xp.inf)
+    value, partner, second, rival = top_two(live, best(live, distance))
     while True:
         (items,) = where_true(takers.any(-1))
         if not len(items):
             return chosen
         # One live partner left: second is -inf, the gap +inf. Who is done never wins.
-        lead = xp.where(takers, best, 0.0) - xp.where(takers, second, 0.0)
-        taker = xp.argmax(xp.where(takers, lead, -xp.inf), axis=-1)[items]
+        lead = xp.where(takers, value, 0.0) - xp.where(takers, second, 0.0)
+        taker = best(xp.where(takers, lead, -xp.inf), along(distance, partner))[items]
         taken = partner[items, taker]
         watch(taker, taken, lead[items, taker])
         chosen[items, taker, taken] = True
@@ -42,5 +46,6 @@ def _choose(values: Array, takers: Array, free: Array, watch: Watch) -> Array:
         place, waiting = where_true(takers[items] & counted)
         again = items[place]
         if len(again):
-            fresh = top_two(xp.where(free[again], values[again, waiting], -xp.inf))
-            best[again, waiting], partner[again, waiting], second[again, waiting], rival[again, waiting] = fresh
+            live = xp.where(free[again], values[again, waiting], -xp.inf)
+            fresh = top_two(live, best(live, distance[again, waiting]))
+            value[again, waiting], partner[again, waiting], second[again, waiting], rival[again, waiting] = fresh

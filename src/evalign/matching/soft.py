@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from evalign.errors import InputError, MissingExtraError, SpecError
 from evalign.matching.assignment import Assigner
 from evalign.matching.recursion import best_of_short_side, sharpened
+from evalign.matching.ties import displacement
 
 try:
     import torch
@@ -109,7 +110,8 @@ def recursive_gumbel(similarity: Tensor, masks: Masks | None = None, options: So
     sharp, masks = _sharpened(similarity, masks, options)
     sharp = sharp + options.noise * _gumbel(sharp, options.generator)
     soft = _spread(sharp, masks, options.temperature)
-    return _done(best_of_short_side(sharp.detach(), masks) + (soft - soft.detach()), similarity)
+    hard = best_of_short_side(sharp.detach(), displacement(masks), masks)
+    return _done(hard + (soft - soft.detach()), similarity)
 
 
 FORMS: dict[str, Form] = {

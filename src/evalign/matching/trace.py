@@ -10,6 +10,7 @@ from evalign.matching.arrays import Array
 from evalign.matching.assignment import RECURSIONS, Assigner, Assignment
 from evalign.matching.auction import auction
 from evalign.matching.row_mask import row_mask
+from evalign.matching.ties import displacement, on_grid
 from evalign.types import Floats
 
 BY_ROWS = {"row-mask": False, "auction": True}  # who takes in a square matrix
@@ -33,11 +34,11 @@ def steps(assigner: Assigner, similarity: Floats) -> list[Step]:
         seen.append(Step(tuple((a, b, value) if by_rows else (b, a, value) for a, b, value in pairs)))
 
     masks = np.ones((1, rows), dtype=bool), np.ones((1, columns), dtype=bool)
-    values = similarity[None].astype(np.float64)
+    values, distance = on_grid(similarity[None].astype(np.float64)), displacement(masks)
     if assigner.method == "row-mask":
-        row_mask(values, masks, watch)
+        row_mask(values, distance, masks, watch)
     else:
-        auction(values, masks, assigner.eps, assigner.max_rounds, watch)
+        auction((values, distance), masks, assigner.eps, assigner.max_rounds, watch)
     return seen
 
 

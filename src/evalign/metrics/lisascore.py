@@ -151,10 +151,14 @@ class AssignmentScorer(PRFScorer):
 
 
 def objective_of(metric: PRFMetric, matrix: Floats, ours: Floats, theirs: Floats) -> Floats:
-    """What the assignment maximises: the similarity, or the similarity by the mean share of both tokens' weights."""
+    """What the assignment maximises: the similarity, or the similarity by the mean share of both tokens' weights.
+
+    The shares are scaled so that the largest is 1: ties are decided on a grid made for similarities.
+    """
     if _settings(metric).objective == "similarity":
         return matrix
-    return np.asarray(matrix * (ours[:, None] / ours.sum() + theirs[None, :] / theirs.sum()) / 2)
+    shares = ours[:, None] / ours.sum() + theirs[None, :] / theirs.sum()
+    return np.asarray(matrix * (shares / shares.max()))
 
 
 def assigner_of(metric: PRFMetric) -> Assigner:

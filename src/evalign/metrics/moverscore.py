@@ -66,13 +66,16 @@ class MoverScore(TokenMetric):
     def solve(self, similarity: Floats, masses: tuple[Floats, Floats]) -> carrying.TransportPlan:
         """The plan for a matrix of cosines."""
         cost = carrying.cost_matrix(similarity, self.cost)
-        if self.transport == "sinkhorn":
+        if self.transport == "sinkhorn":  # smooth: nothing is chosen
             return carrying.sinkhorn(cost, *masses, self.regularization)
+        deciding = carrying.deciding_cost(similarity, self.cost)
         if self.transport == "partial":
-            return carrying.partial(cost, *masses, self.fraction)
-        if self.transport == "unbalanced":
-            return carrying.unbalanced(cost, *masses, self.penalty)
-        return carrying.exact(cost, *masses)
+            plan = carrying.partial(deciding, *masses, self.fraction)
+        elif self.transport == "unbalanced":
+            plan = carrying.unbalanced(deciding, *masses, self.penalty)
+        else:
+            plan = carrying.exact(deciding, *masses)
+        return plan.priced(cost)
 
     @property
     def match(self) -> str:

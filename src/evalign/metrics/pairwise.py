@@ -57,4 +57,4 @@ def packed(references: Sequence[Side]) -> Iterator[Band]:
 
 
 def _unit(side: Side) -> Floats:
-    return side.embedded.vectors / side.embedded.norms[:, :, None]
+    return np.asarray(side.embedded.vectors / side.embedded.norms[:, :, None].astype(np.float32))

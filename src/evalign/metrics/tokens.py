@@ -20,6 +20,7 @@ from evalign.encoders.memory import EmbeddingMemory
 from evalign.encoders.opening import BACKENDS, PRECISIONS, EncoderChoice, open_encoder
 from evalign.encoders.windows import POLICIES
 from evalign.errors import LengthMismatchError, SpecError
+from evalign.matching.ties import on_grid
 from evalign.metrics.base import Metric, Scorer, blocks, option
 from evalign.metrics.signature import Signature
 from evalign.metrics.threads import one_blas_thread
@@ -225,7 +226,7 @@ class TokenScorer(Scorer):
             return np.asarray(scores.mean(axis=0))
         if self.metric.multiref == "per-field-max":
             return np.asarray(scores.max(axis=0))
-        return np.asarray(scores[scores[:, -1].argmax()])
+        return np.asarray(scores[on_grid(scores[:, -1]).argmax()])
 
     def _segment(self, row: Row, sides: dict[str, Side], matched: list[Matched]) -> Segment:
         values = self.finish(self.combine(np.stack([scores for scores, _ in matched])))

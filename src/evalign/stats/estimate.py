@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalign.errors import InputError, LengthMismatchError, UndefinedStatisticError
+from evalign.stats.ties import merged
 from evalign.types import Floats, Ints
 
 Labels = Sequence[Any] | npt.NDArray[Any]  # one name per row, of any type that prints
@@ -35,7 +36,10 @@ class Estimate:
 
 
 def column(values: npt.ArrayLike, name: str) -> Floats:
-    """One-dimensional float64 without NaN or infinity, or an error that names the column and the first bad row."""
+    """One-dimensional float64 without NaN or infinity, or an error that names the column and the first bad row.
+
+    Values that differ only in their last bits become equal, so that ranks and ties do not depend on rounding.
+    """
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -48,7 +52,7 @@ def column(values: npt.ArrayLike, name: str) -> Floats:
             f"{name} has {len(bad)} of {len(array)} rows that are not finite numbers, the first at row {bad[0]} "
             f"({array[bad[0]]}); leave out the rows without a value"
         )
-    return array
+    return merged(array)
 
 
 def paired(scores: npt.ArrayLike, human: npt.ArrayLike) -> tuple[Floats, Floats]:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from evalign.errors import InputError, nearest
+from evalign.stats.ties import merged
 from evalign.stats.weighted import ratio, square_table, untied_pairs
 from evalign.types import Floats
 
@@ -25,7 +26,7 @@ def correlate_rows(name: str, scores: Floats, human: Floats) -> Floats:
     defined = np.isfinite(scores).all(axis=1) & np.isfinite(human).all(axis=1)
     values = np.full(len(scores), np.nan)
     if scores.shape[1] > 1 and defined.any():
-        values[defined] = ROWWISE[name](scores[defined], human[defined])
+        values[defined] = ROWWISE[name](merged(scores[defined]), merged(human[defined]))
     return values
 
 

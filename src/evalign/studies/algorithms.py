@@ -74,10 +74,7 @@ def match_all(algorithm: Algorithm, matrices: Sequence[Floats]) -> Iterator[Matc
 
 
 def _greedy(matrix: Floats) -> Matched:
-    cells = np.zeros(matrix.shape, dtype=bool)
-    cells[np.arange(matrix.shape[0]), matrix.argmax(axis=1)] = True
-    cells[matrix.argmax(axis=0), np.arange(matrix.shape[1])] = True
-    return Matched(*greedy.values(matrix), cells)
+    return Matched(*greedy.values(matrix), greedy.selection(matrix))
 
 
 def _groups(matrices: Sequence[Floats]) -> Iterator[list[Floats]]:

@@ -48,4 +48,4 @@ def shares(matrices: Sequence[Floats]) -> dict[str, float]:
 
 def _by_column(matrix: Floats) -> Bools:
     whole = np.ones((1, len(matrix)), dtype=bool)
-    return np.asarray(best_of_columns(matrix[None], (whole, whole))[0])
+    return np.asarray(best_of_columns(matrix[None], np.zeros_like(matrix)[None], (whole, whole))[0])

@@ -17,6 +17,7 @@ from evalign.metrics.base import Scorer
 from evalign.metrics.lexical.rouge_bootstrap import rounded
 from evalign.metrics.lexical.rouge_options import RougeOptions
 from evalign.metrics.lexical.rouge_reading import Reading, shared_reader
+from evalign.stats.ties import merged
 from evalign.types import Floats, Row, Segment
 
 Value = TypeVar("Value")
@@ -90,6 +91,7 @@ class RougeScorer(Scorer):
         self._counting = counting
         self._alpha = metric.precision_weight
         self._rule = metric.rule
+        self._merges = metric.tokens != "ascii"  # rouge-score lets the last bit decide, and its numbers are promised
         self._way = self._by_paper if metric.mode == "paper" else self._by_script
 
     def score(self, rows: list[Row]) -> list[Segment]:
@@ -124,8 +126,8 @@ class RougeScorer(Scorer):
         starts = np.cumsum([0, *counts[:-1]])
         if self._rule == "mean":
             return np.asarray(np.add.reduceat(columns, starts, axis=1) / counts)
-        ranges = zip(starts, counts, strict=True)
-        best = [start + int(columns[2, start : start + count].argmax()) for start, count in ranges]
+        f = merged(columns[2]) if self._merges else columns[2]
+        best = [start + int(f[start : start + count].argmax()) for start, count in zip(starts, counts, strict=True)]
         return np.asarray(columns[:, best])
 
     def _by_script(self, block: Block) -> Scored:

@@ -1,0 +1,57 @@
+"""Ties are broken by rule: the same cells are chosen on every processor.
+
+Equal token vectors get similarities that differ in their last bits, and differently on every processor. So whatever
+chooses (a maximum, the k largest cells, an assignment, a transport plan, the best reference) compares values rounded to
+a grid of 2^-20. Among equal cells the nearest relative position |i/n - j/m| wins, then the lowest index: a text is
+matched with itself along the diagonal even where words repeat. What is averaged afterwards is not rounded.
+"""
+
+from __future__ import annotations
+
+from evalign.matching.arrays import Array, indices, namespace, sorted_up
+
+STEPS = 2.0**20  # grid steps per unit
+
+
+def on_grid(values: Array) -> Array:
+    """The values rounded to multiples of 2^-20; what is infinite stays so."""
+    return namespace(values).round(values * STEPS) / STEPS
+
+
+def displacement(masks: tuple[Array, Array]) -> Array:
+    """(batch, n, m): |i m - j n|, the relative distance of two positions times n m; whole numbers, so exact."""
+    xp = namespace(masks[0])
+    rows, columns = (xp.cumsum(mask, axis=1) - 1.0 for mask in masks)  # positions among the real tokens
+    row_count, column_count = (mask.sum(-1)[:, None, None] for mask in masks)
+    return xp.abs(rows[:, :, None] * column_count - columns[:, None, :] * row_count)
+
+
+def best(values: Array, distance: Array) -> Array:
+    """Index of the largest value along the last axis; among equals the nearest one, then the first."""
+    xp = namespace(values)
+    level = values == xp.amax(values, axis=-1, keepdims=True)
+    return xp.argmin(xp.where(level, distance, xp.inf), axis=-1)
+
+
+def largest(values: Array, distance: Array, count: Array) -> Array:
+    """Marks the `count` (batch,) largest of (batch, cells); among equals the nearest ones, then the first ones."""
+    limit = _at(sorted_up(-values), count)
+    above, level = -values < limit, -values == limit
+    missing = count - above.sum(-1)
+    if bool((level.sum(-1) > missing).any()):
+        level = _nearest(level, distance, missing)
+    return above | level
+
+
+def _nearest(level: Array, distance: Array, count: Array) -> Array:
+    xp = namespace(level)
+    offered = xp.where(level, distance, xp.inf)
+    limit = _at(sorted_up(offered), count)
+    nearer, edge = offered < limit, offered == limit
+    missing = (count - nearer.sum(-1))[:, None]
+    return nearer | (edge & (xp.cumsum(edge, axis=1) <= missing))
+
+
+def _at(ordered: Array, count: Array) -> Array:
+    """The `count`-th value of each row, as a column."""
+    return ordered[indices(ordered, len(ordered)), count - 1][:, None]

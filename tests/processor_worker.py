@@ -1,0 +1,98 @@
+"""Run by test_processors.py in another environment: prints as JSON what every matching chooses and scores there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+
+import numpy as np
+
+from evalign.testing.processors import blas_kernel, prepare
+
+prepare()
+
+import evalign  # noqa: E402 (after what `prepare` changes)
+from evalign.errors import SpecError  # noqa: E402
+from evalign.matching import greedy, transport  # noqa: E402
+from evalign.matching.assignment import METHODS, PRESETS, Assigner  # noqa: E402
+from evalign.matching.similarity import similarity  # noqa: E402
+from evalign.testing.sample import make_text  # noqa: E402
+from evalign.types import Embedded, Tokens  # noqa: E402
+
+MATRICES = 150
+PAIRS = 20
+SPECS = (
+    "bertscore",
+    "bertscore(specials=drop, idf=references)",
+    *(f"lisascore(method={method})" for method in METHODS),
+    "lisascore(method=recursive-argmax, preset=authors)",
+    *(f"moverscore(transport={solver})" for solver in ("exact", "sinkhorn", "partial", "unbalanced")),
+)
+
+
+def matrices():
+    """Cosines of vectors that are partly repeated: equal cells come out with different last bits."""
+    random = np.random.default_rng(5)
+    for _ in range(MATRICES):
+        words = random.normal(0.4, 1, size=(random.integers(2, 12), 96)).astype(np.float32)
+        sides = [words[random.integers(0, len(words), size=random.integers(1, 40))] for _ in range(2)]
+        yield similarity(*(Embedded(without_text(len(side)), side[None]) for side in sides))
+
+
+def without_text(count):
+    return Tokens("", ("x",) * count, np.arange(count), np.zeros((count, 2), int), np.zeros(count, bool))
+
+
+def matchings():
+    """Name -> function from a matrix to its selected cells."""
+    yield "greedy", greedy.selection
+    for method in METHODS:
+        for preset in PRESETS:
+            try:
+                assigner = Assigner(method, preset)
+            except SpecError:  # this preset says nothing about this method
+                continue
+            yield f"{method}, {preset}", lambda matrix, assigner=assigner: assigner(matrix).cells
+    for solver, settings in (("exact", ()), ("partial", (0.7,)), ("unbalanced", (0.4,))):
+        yield f"transport {solver}", lambda matrix, solver=solver, settings=settings: plan(matrix, solver, settings)
+
+
+def plan(matrix, solver, settings):
+    cost = transport.deciding_cost(matrix, "euclidean")
+    return getattr(transport, solver)(cost, *map(np.ones, matrix.shape), *settings).plan > 0
+
+
+def digests():
+    """Matching -> one hash of its cells for every matrix."""
+    tables = list(matrices())
+    return {
+        name: [hashlib.sha256(np.packbits(select(table)).tobytes()).hexdigest()[:12] for table in tables]
+        for name, select in matchings()
+    }
+
+
+def pairs():
+    """Texts of unlike lengths, some with words that stand several times."""
+    texts = [make_text(3 + 7 * (place % 9), place) for place in range(2 * PAIRS)]
+    repeated = [" ".join(text.split()[:4] * 3) for text in texts[::4]]
+    return list(zip(texts[:PAIRS] + repeated[:5], texts[PAIRS:] + repeated[5:], strict=True))
+
+
+def scores():
+    """Spec -> fields of every pair, and the cells of each alignment as a hash."""
+    candidates, references = zip(*pairs(), strict=True)
+    found = {}
+    for spec in SPECS:
+        metric = evalign.metric(spec)
+        report = metric.score(candidates, references)
+        scorer = metric.scorer(report.rows if metric.needs_corpus else None)
+        alignments = [scorer.align(*pair) for pair in pairs()]
+        cells = [hashlib.sha256(alignment.cells.tobytes()).hexdigest()[:12] for alignment in alignments]
+        found[spec] = {"fields": [report[field].tolist() for field in metric.fields], "cells": cells}
+    return found
+
+
+if __name__ == "__main__":
+    parts = {"matrices": digests} if sys.argv[1] == "matrices" else {"scores": scores}
+    print(json.dumps({"kernel": blas_kernel()} | {name: made() for name, made in parts.items()}))
