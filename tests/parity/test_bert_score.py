@@ -124,8 +124,8 @@ def test_all_layers_rescaled(texts, minilm, baseline):
 
 
 @pytest.mark.parametrize("idf", [False, True])
-def test_ragged_references(real_rows, minilm, idf):
-    rows = real_rows("summeval")[::8]
+def test_ragged_references(summary_rows, minilm, idf):
+    rows = summary_rows[::8]
     candidates = [row["candidate"] for row in rows]
     references = [row["references"][: 1 + place % 4] for place, row in enumerate(rows)]
     assert len({len(group) for group in references}) == 4

@@ -12,15 +12,20 @@ from sacrebleu.significance import PairedTest
 from evalign.errors import InputError, LengthMismatchError
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.system_tests import approximate_randomisation, paired_bootstrap
+from own_texts import own_systems
+from shared_files import shared_rows
 
 PICKED = [(0, 1), (2, 3), (4, 5)]  # three pairs of the seven systems
 
 
 @pytest.fixture(scope="module")
-def translations(real_rows):
-    """Seven systems' translations of the same Kazakh sentences, and the references."""
+def translations():
+    """Seven systems' translations of the same Kazakh sentences, and the references; else systems of our own."""
+    rows = shared_rows("wmt19_darr_kk-en")
+    if rows is None:
+        return own_systems([0.25, 0.26, 0.3, 0.33, 0.4, 0.5, 0.6], count=200)
     outputs: dict[str, dict[str, str]] = defaultdict(dict)
-    for row in real_rows("wmt19_darr_kk-en"):
+    for row in rows:
         for side in ("better", "worse"):
             outputs[row["references"][0]][row[f"{side}_system"]] = row[side]
     full = [(text, by_system) for text, by_system in outputs.items() if len(by_system) == 7][:200]

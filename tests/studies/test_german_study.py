@@ -505,8 +505,10 @@ def test_finetune_of_own_data_needs_pairs(capsys, tmp_path):
     assert (code, "give --train FILE" in err) == (2, True)
 
 
-def test_known_stand_ins_say_what_they_are(real_rows, tmp_path):
-    lines = [json.dumps(row) for row in real_rows("ted21_ende_mqm")[:8]]
+def test_known_stand_ins_say_what_they_are(tmp_path):
+    """A file is known by its name; its ratings are MQM's, 0 and below."""
+    lines = [json.dumps({"id": row.id, "system": "A", "source": row.source, "references": list(row.references),
+                         "candidate": row.candidate, "human": -row.human}) for row in rows(8)]  # fmt: skip
     file = tmp_path / "ted21_ende_mqm.jsonl"
     file.write_text("\n".join(lines) + "\n", "utf-8")
     judged = read_rated(str(file), Columns(), None, Asked())
