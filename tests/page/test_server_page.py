@@ -6,7 +6,7 @@ import re
 import pytest
 
 import evalign
-from evalign.metrics.matchings import align_every
+from evalign.metrics.every_matching import align_every
 from evalign.metrics.tokens import count_idf
 
 PAIR = ("The storm closed two schools.", "Two schools were shut because of the storm.")
