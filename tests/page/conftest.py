@@ -1,4 +1,4 @@
-"""A real browser for the page's tests: Debian's Chromium through playwright, one for the whole session."""
+"""A real browser for the page's tests: Debian's Chromium through playwright, one per set of fonts and session."""
 
 import os
 import re
@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from screens import PLAIN, font_environment
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
@@ -18,26 +19,47 @@ PATIENCE = 120_000  # milliseconds; a busy machine is not a failure
 
 
 @pytest.fixture(scope="session")
-def browser():
+def browser_with(tmp_path_factory):
+    """`browser_with("serif")`: the browser that finds this set of fonts (see screens.py), started once per session."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         pytest.skip("no Chromium on this machine; `make test` installs it where it may (root on Debian)")
     playwright = pytest.importorskip("playwright.sync_api")
+    started = {}
     with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=program, args=FLAGS)
-        yield started
-        started.close()
+
+        def launched(fonts):
+            if fonts not in started:
+                environment = os.environ | font_environment(fonts, tmp_path_factory.mktemp(fonts))
+                started[fonts] = driver.chromium.launch(executable_path=program, args=FLAGS, env=environment)
+            return started[fonts]
+
+        yield launched
+        for browser in started.values():
+            browser.close()
+
+
+@pytest.fixture(scope="session")
+def browser(browser_with):
+    return browser_with(PLAIN.fonts)
 
 
 @pytest.fixture
-def open_page(browser):
+def screen(request):
+    """What `open_page` shows its pages on; the decorators of screens.py set it for tests of pictures."""
+    return getattr(request, "param", PLAIN)
+
+
+@pytest.fixture
+def open_page(browser_with, screen):
     """Opens a file or an address in a context of its own; `page.problems` has console errors and foreign requests."""
     contexts = []
+    usual = {
+        "viewport": {"width": 1280, "height": 900}, "device_scale_factor": screen.scale, "accept_downloads": True,
+    }  # fmt: skip
 
     def opened(place, **options):
-        context = browser.new_context(
-            **({"viewport": {"width": 1280, "height": 900}, "accept_downloads": True} | options)
-        )
+        context = browser_with(screen.fonts).new_context(**usual | options)
         context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()

@@ -12,17 +12,23 @@ CANDIDATE = "The old bridge was closed after cracks were found in the old stone.
 REFERENCE = "Cracks were found, so the bridge was shut; nobody may cross the river."
 LINES = "document.getElementById('view').evalignLines()"
 
-# Every end of a drawn line that does not lie on the edge of its word, within two pixels; ends out of sight left out.
+# Every end of a drawn line that does not lie on the edge of its word, within a pixel. The end of a line whose word is
+# scrolled out of sight must lie inside the pane, above or below which the word is.
 MISPLACED = """() => {
+  const onEdge = ({ x, y }, box) => x > box.left - 1 && x < box.right + 1 && y > box.top - 1 && y < box.bottom + 1
+    && Math.min(...[x - box.left, box.right - x, y - box.top, box.bottom - y].map(Math.abs)) < 1;
+  const outOfSight = ({ x, y, hidden }, rects, pane) => y > pane.top && y < pane.bottom
+    && (hidden < 0 ? rects[0].top < pane.top : rects.at(-1).bottom > pane.bottom)
+    && rects.some((box) => x > box.left - 1 && x < box.right + 1);
   const wrong = [];
   const lines = document.getElementById("view").evalignLines();
   for (const line of lines) for (const side of ["candidate", "reference"]) {
-    const { unit, x, y, hidden } = line[side];
-    if (hidden) continue;
-    const rects = [...document.querySelector(`[data-side=${side}][data-unit="${unit}"]`).getClientRects()];
-    const on = rects.some((box) => x > box.left - 2 && x < box.right + 2 && y > box.top - 2 && y < box.bottom + 2
-      && Math.min(...[x - box.left, box.right - x, y - box.top, box.bottom - y].map(Math.abs)) < 2);
-    if (!on) wrong.push([side, unit, x, y, rects.map((box) => [box.left, box.top, box.right, box.bottom])]);
+    const end = line[side];
+    const word = document.querySelector(`[data-side=${side}][data-unit="${end.unit}"]`);
+    const rects = [...word.getClientRects()];
+    const pane = word.closest(".pair-pane").getBoundingClientRect();
+    if (end.hidden ? !outOfSight(end, rects, pane) : !rects.some((box) => onEdge(end, box)))
+      wrong.push([side, end, rects.map((box) => [box.left, box.top, box.right, box.bottom])]);
   }
   return { lines: lines.length, wrong };
 }"""

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from corpus_samples import sample_document, synthetic_rows
+from screens import on_opposite_screens
 
 from evalign.render.export import write_html
 from evalign.types import Row
@@ -143,13 +144,15 @@ def test_brushing_text_and_flags_narrow_the_list(broken, opened):
     )
 
 
+@on_opposite_screens
 def test_dragging_over_the_histogram_lists_those_rows(document, opened):
     page = opened(document)
     page.locator(".c-bin").first.scroll_into_view_if_needed()
     boxes = [page.locator(".c-bin").nth(bin_number).bounding_box() for bin_number in (1, 3)]
-    page.mouse.move(boxes[0]["x"] + 3, boxes[0]["y"] + 40)
+    first, last = ((box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes)
+    page.mouse.move(*first)
     page.mouse.down()
-    page.mouse.move(boxes[1]["x"] + 3, boxes[1]["y"] + 40, steps=4)
+    page.mouse.move(*last, steps=4)
     page.mouse.up()
     counted = sum(int(cell) for cells in table_rows(page, "#c-bins")[1:4] for cell in cells[1:4])
     assert page.inner_text(".c-filters strong") == f"{counted} rows"
@@ -275,9 +278,9 @@ def test_axe_finds_nothing(opened, axe, scheme):
     assert axe(page) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_is_wider_than_a_narrow_screen(document, opened, scheme):
-    page = opened(document, viewport={"width": 320, "height": 640}, color_scheme=scheme)
+@on_opposite_screens
+def test_nothing_is_wider_than_a_narrow_screen(document, opened):
+    page = opened(document, viewport={"width": 320, "height": 640})
     for summary in page.locator("summary").all():
         summary.click()
     page.locator(".c-open").first.click()

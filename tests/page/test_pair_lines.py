@@ -1,9 +1,10 @@
 """Lines end on their words, whatever is scrolled, resized or zoomed; the pixels say the same as the geometry."""
 
-import io
-
+import numpy as np
 import pytest
+from line_pixels import REACH, LinePixels, end_of_curve
 from pair_samples import LINES, MISPLACED, choose, pair_file, settle, unit, words
+from screens import on_every_screen, on_opposite_screens
 
 
 @pytest.fixture(scope="module")
@@ -18,12 +19,13 @@ def long(tmp_path_factory):
 
 def well_placed(page, least=1):
     settle(page)
-    found = page.evaluate(MISPLACED)
-    assert found["wrong"] == []
-    assert found["lines"] >= least
-    return found["lines"]
+    drawn = page.evaluate(MISPLACED)
+    assert drawn["wrong"] == []
+    assert drawn["lines"] >= least
+    return drawn["lines"]
 
 
+@on_opposite_screens
 def test_there_is_a_line_for_every_choice(short, open_page):
     file, alignments, _ = short
     page = open_page(file)
@@ -44,6 +46,7 @@ def test_lines_of_other_matchings_are_their_cells(short, open_page, matching):
     assert drawn == {tuple(cell) for cell in alignments[matching].cells.tolist()}
 
 
+@on_opposite_screens
 def test_lines_stay_on_their_words_after_scrolling_resizing_and_zooming(short, open_page):
     page = open_page(short[0], viewport={"width": 1100, "height": 420})
     count = well_placed(page)
@@ -62,6 +65,7 @@ def test_lines_stay_on_their_words_after_scrolling_resizing_and_zooming(short, o
     assert well_placed(page) == count
 
 
+@on_opposite_screens
 def test_lines_stay_on_their_words_when_the_browser_zooms(short, open_page):
     page = open_page(short[0])
     count = well_placed(page)
@@ -70,12 +74,12 @@ def test_lines_stay_on_their_words_when_the_browser_zooms(short, open_page):
         size = {"width": round(1280 / ratio), "height": round(900 / ratio), "deviceScaleFactor": ratio, "mobile": False}
         session.send("Emulation.setDeviceMetricsOverride", size)
         assert well_placed(page) == count
-        canvas = page.evaluate(
-            "() => { const c = document.querySelector('.pair-canvas'); return [c.width, c.clientWidth]; }"
-        )
-        assert canvas[0] == pytest.approx(canvas[1] * ratio, abs=2)
+        canvas = page.locator(".pair-canvas")
+        wide = canvas.bounding_box()["width"] * ratio
+        assert canvas.evaluate("(canvas) => canvas.width") == pytest.approx(wide, abs=0.51)  # whole device pixels
 
 
+@on_opposite_screens
 def test_panes_of_long_texts_scroll_alone_and_lines_follow(long, open_page):
     file, alignments, _ = long
     page = open_page(file)
@@ -89,35 +93,35 @@ def test_panes_of_long_texts_scroll_alone_and_lines_follow(long, open_page):
     for pane, place in ((0, 130), (1, 340), (0, 0), (1, 2000), (0, 2000)):
         panes.nth(pane).evaluate("(pane, place) => { pane.scrollTop = place; }", place)
         well_placed(page)
-    assert {one["candidate"]["hidden"] for one in page.evaluate(LINES)} == {-1}  # scrolled off at the top
-    frame = panes.nth(0).bounding_box()
-    assert all(frame["y"] <= one["candidate"]["y"] <= frame["y"] + frame["height"] for one in page.evaluate(LINES))
+    word, pane = unit(page, "candidate", 20).bounding_box(), panes.nth(0).bounding_box()
+    assert word["y"] + word["height"] < pane["y"]  # scrolled off at the top
+    assert {line["candidate"]["hidden"] for line in page.evaluate(LINES)} == {-1}
     page.set_viewport_size({"width": 500, "height": 800})
     well_placed(page)
 
 
+@on_every_screen
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pixels_at_the_edge_of_a_word_have_the_colour_of_its_line(short, open_page, scheme):
-    pictures = pytest.importorskip("PIL.Image")
-    page = open_page(short[0], color_scheme=scheme)
-    unit(page, "candidate", 3).hover()  # "bridge", which both texts have: both lines, nearly opaque
-    settle(page)
-    found = {one["kind"]: one for one in page.evaluate(LINES)}
-    assert set(found) == {"precision", "recall"}
-    picture = pictures.open(io.BytesIO(page.screenshot())).convert("RGB")
-    for kind, line in found.items():
-        colour = page.evaluate(
-            "(name) => getComputedStyle(document.documentElement).getPropertyValue(name)", f"--{kind}"
-        )
-        wanted = tuple(int(colour.strip()[place : place + 2], 16) for place in (1, 3, 5))
-        for side, step in (("candidate", 1), ("reference", -1)):
-            x, y = line[side]["x"], line[side]["y"]
-            near = [(round(x) + dx, round(y) + step * dy) for dx in (-1, 0, 1) for dy in range(1, 8)]
-            assert min(distance(picture.getpixel(place), wanted) for place in near) < 60, (kind, side)
-
-
-def distance(one, other):
-    return sum(abs(a - b) for a, b in zip(one, other, strict=True))
+def test_lines_are_drawn_in_their_colours_up_to_the_edges_of_their_words(short, open_page, scheme):
+    page = open_page(short[0], color_scheme=scheme, viewport={"width": 1280, "height": 1200})
+    page.get_by_label("Hide lines below").fill("0.9")
+    unit(page, "candidate", 3).hover()  # "bridge", which both texts have: one line of each kind, nearly opaque
+    assert well_placed(page) == 2
+    lines = {line["kind"]: line for line in page.evaluate(LINES)}
+    assert set(lines) == {"precision", "recall"}
+    pixels = LinePixels(page)
+    for side in ("candidate", "reference"):
+        apart = lines["recall"][side]["x"] - lines["precision"][side]["x"]
+        assert apart > 4  # else no pixel lies clearly between the two lines
+        halfway = np.array([apart / 2, 0])
+        for kind, line in lines.items():
+            points = end_of_curve(line, side)
+            strength = pixels.strength(points, kind)
+            painted = points[strength > line["similarity"] / 2]  # opacity stands for similarity
+            assert len(painted), f"no {kind} line within {REACH} pixels of the {side}"
+            assert pixels.colour(painted) == kind, side
+            for beside in (points - halfway, points + halfway):
+                assert np.abs(pixels.strength(beside, kind)).mean() < strength.mean() / 2, (kind, side)
 
 
 def test_the_threshold_hides_lines_and_top_k_adds_them(short, open_page):

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from screens import on_opposite_screens
 
 import evalign
 from evalign.metrics.every_matching import align_every
@@ -297,6 +298,7 @@ def test_axe_finds_nothing(server, open_server, open_page, axe, scheme):
     assert axe(open_page(f"{server}docs", color_scheme=scheme)) == []
 
 
+@on_opposite_screens
 @pytest.mark.parametrize("width", [320, 700])
 def test_narrow_screens_do_not_scroll_sideways(open_server, width):
     page = open_server(viewport={"width": width, "height": 700})
