@@ -46,7 +46,7 @@ def align_every(
     metric = matching_metric(metric)
     corpus = [Row("1", candidate, (reference,))] if metric.needs_corpus and weights is None else None
     scorer = metric.scorer(corpus, weights)
-    texts = scorer.memory.encode([candidate, reference])
+    texts = scorer.memory.encode([candidate, reference], keep=[candidate, reference])  # people look at a pair again
     pair = texts[candidate], texts[reference]
     own = scorer.align_sides(scorer.side(pair[0]), scorer.side(pair[1]))
     alignments, skipped = {metric.matcher.kind: own}, {}
