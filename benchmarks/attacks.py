@@ -15,7 +15,7 @@ from pathlib import Path
 import workloads
 
 import evalign
-from evalign.matching.methods import MATCHINGS
+from evalign.matching.registry import MATCHINGS
 
 STUFFING = "the of and to in a is that for it"
 UNRELATED = "violin granite Thursday photosynthesis harbour economics bread lantern"

@@ -19,14 +19,16 @@ import numpy as np  # noqa: E402 (threads are counted when it is loaded)
 import workloads  # noqa: E402
 from scipy.optimize import linear_sum_assignment  # noqa: E402
 
-from evalign.matching import greedy, transport  # noqa: E402
-from evalign.matching.assignment import METHODS, RECURSIONS, Assigner  # noqa: E402
+from evalign.matching import plans  # noqa: E402
+from evalign.matching.batching import solve_together  # noqa: E402
+from evalign.matching.registry import METHODS, matching_class  # noqa: E402
 from evalign.matching.similarity import similarity  # noqa: E402
+from evalign.matching.transport import euclidean_cost  # noqa: E402
 
 SIZES, BATCHES = (16, 64, 128, 384), (1, 16, 256)
 LARGE = 512
-CASES = [("exact", "paper"), ("row-mask", "paper"), *RECURSIONS, ("auction", "paper")]
-CASES.append(("recursive-argmax", "authors-as-published"))
+KINDS = {method: matching_class(method) for method in METHODS}
+CASES = [(method, preset) for method, kind in KINDS.items() for preset in getattr(kind, "constants", ("paper",))]
 
 
 def scipy_loop(batch):
@@ -36,11 +38,16 @@ def scipy_loop(batch):
 def emd_loop(batch):
     """MoverScore's default cost with equal masses."""
     ones = np.ones(batch.shape[1]), np.ones(batch.shape[2])
-    return [transport.exact(transport.euclidean_cost(matrix), *ones) for matrix in batch]
+    return [plans.exact(euclidean_cost(matrix), *ones) for matrix in batch]
 
 
-SOLVERS = {"greedy": greedy.values, "scipy loop": scipy_loop}
-SOLVERS |= {method: Assigner(method) for method in METHODS} | {"emd loop": emd_loop}
+def matching(method, preset="paper", strict=False):
+    presets = {"preset": preset} if hasattr(KINDS[method], "constants") else {}
+    return KINDS[method](strict=strict, **presets)
+
+
+SOLVERS = {"greedy": matching_class("greedy")().solve, "scipy loop": scipy_loop}
+SOLVERS |= {method: matching(method).solve for method in METHODS} | {"emd loop": emd_loop}
 
 
 def cosines(size: int, count: int):
@@ -106,7 +113,7 @@ def quality(count: int = 300) -> None:
     pairs = [(sides[one].embedded, sides[other].embedded) for one, other in zip(candidates, references, strict=True)]
     matrices = [similarity(*pair).astype(np.float64) for pair in pairs]
     shapes = np.array([matrix.shape for matrix in matrices])
-    optimum = np.array([matrix[Assigner()(matrix).cells].sum() for matrix in matrices])
+    optimum = np.array([matrix[matching("exact").solve(matrix).cells].sum() for matrix in matrices])
     print(
         f"\n## Against the optimum on {count} MT pairs, {shapes.mean():.1f} tokens on average, up to {shapes.max()}\n"
     )
@@ -116,9 +123,9 @@ def quality(count: int = 300) -> None:
     )
     print("|---|---|---|---|---|---|---|---|")
     for method, preset in CASES:
-        plain = [Assigner(method, preset)(matrix) for matrix in matrices]
-        strict = [Assigner(method, preset, strict=True)(matrix) for matrix in matrices]
-        violations = np.array([found.violations for found in plain])
+        plain = [matching(method, preset).solve(matrix) for matrix in matrices]
+        strict = [matching(method, preset, strict=True).solve(matrix) for matrix in matrices]
+        violations = np.array([found.notes["violations"] for found in plain])
         ratio, repaired = (
             np.array([matrix[f.cells].sum() for matrix, f in zip(matrices, some, strict=True)]) / optimum
             for some in (plain, strict)
@@ -144,9 +151,9 @@ def share(repeat: int, count: int = 500) -> None:
         matrices = [similarity(*pair) for pair in pairs]
         jobs = {
             "similarity": lambda pairs=pairs: [similarity(*pair) for pair in pairs],
-            "greedy": lambda some=matrices: [greedy.values(matrix) for matrix in some],
-            "exact, pair by pair": lambda some=matrices: [Assigner()(matrix) for matrix in some],
-            "exact, one padded batch": lambda some=matrices: Assigner()(*padded(some)),
+            "greedy": lambda some=matrices: [SOLVERS["greedy"](matrix) for matrix in some],
+            "exact, pair by pair": lambda some=matrices: [matching("exact").solve(matrix) for matrix in some],
+            "exact, one padded batch": lambda some=matrices: solve_padded("exact", some),
             "scipy loop": lambda some=matrices: scipy_loop(some),
             "emd": lambda some=matrices: [emd_loop(matrix[None]) for matrix in some],
         }
@@ -158,19 +165,15 @@ def share(repeat: int, count: int = 500) -> None:
         print(f"| {name} | {spent:.4f} | {spent / encoding:.2%} |")
 
 
-def padded(matrices: list):
-    """A batch (count, n, m) and its masks."""
-    shapes = np.array([matrix.shape for matrix in matrices])
-    values = np.zeros((len(matrices), *shapes.max(axis=0)), dtype=np.float32)
-    for item, matrix in enumerate(matrices):
-        values[item, : matrix.shape[0], : matrix.shape[1]] = matrix
-    masks = tuple(np.arange(values.shape[side + 1]) < shapes[:, side, None] for side in (0, 1))
-    return values, masks
+def solve_padded(method: str, matrices: list) -> list:
+    """All of them in one batch."""
+    ones = [tuple(map(np.ones, matrix.shape)) for matrix in matrices]
+    return list(solve_together(matching(method), matrices, ones))
 
 
 def large(repeat: int) -> None:
     batch = cosines(LARGE, 1)
-    jobs = {"exact": lambda: Assigner()(batch), "scipy loop": lambda: scipy_loop(batch)}
+    jobs = {"exact": lambda: matching("exact").solve(batch), "scipy loop": lambda: scipy_loop(batch)}
     found = interleaved(jobs, repeat)
     print(f"\n## {LARGE} x {LARGE}\n")
     print("\n".join(f"{name}: {spent:.4f} s" for name, spent in found.items()))

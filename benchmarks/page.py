@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from playwright.sync_api import Page, sync_playwright
 
-from evalign.metrics.matchings import align_every
+from evalign.metrics.every_matching import align_every
 from evalign.metrics.registry import metric
 from evalign.render.documents import alignment_document
 from evalign.render.export import page_file

@@ -19,8 +19,6 @@ from pathlib import Path
 
 import workloads
 
-from evalign.testing.processors import environments
-
 METHODS = ("exact", "row-mask", "recursive-argmax", "recursive-topk", "auction-topk", "auction")
 AUTHORS = ("recursive-argmax", "recursive-topk", "auction-topk")
 SOLVERS = ("exact", "sinkhorn", "partial", "unbalanced")
@@ -105,6 +103,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.worker:
         return worker(options.pairs)
+    from evalign.testing.processors import environments  # the worker may run an older checkout, without it
+
     worst: dict[str, dict[str, tuple[float, int, str]]] = {}
     first: dict | None = None
     for name, environment in environments().items():

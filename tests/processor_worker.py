@@ -13,10 +13,9 @@ from evalign.testing.processors import blas_kernel, prepare
 prepare()
 
 import evalign  # noqa: E402 (after what `prepare` changes)
-from evalign.errors import SpecError  # noqa: E402
-from evalign.matching import greedy, transport  # noqa: E402
-from evalign.matching.assignment import METHODS, PRESETS, Assigner  # noqa: E402
+from evalign.matching.registry import METHODS, every_name, matching_class  # noqa: E402
 from evalign.matching.similarity import similarity  # noqa: E402
+from evalign.matching.transport import Transport  # noqa: E402
 from evalign.testing.sample import make_text  # noqa: E402
 from evalign.types import Embedded, Tokens  # noqa: E402
 
@@ -45,31 +44,27 @@ def without_text(count):
 
 
 def matchings():
-    """Name -> function from a matrix to its selected cells."""
-    yield "greedy", greedy.selection
-    for method in METHODS:
-        for preset in PRESETS:
-            try:
-                assigner = Assigner(method, preset)
-            except SpecError:  # this preset says nothing about this method
-                continue
-            yield f"{method}, {preset}", lambda matrix, assigner=assigner: assigner(matrix).cells
-    for solver, settings in (("exact", ()), ("partial", (0.7,)), ("unbalanced", (0.4,))):
-        yield f"transport {solver}", lambda matrix, solver=solver, settings=settings: plan(matrix, solver, settings)
-
-
-def plan(matrix, solver, settings):
-    cost = transport.deciding_cost(matrix, "euclidean")
-    return getattr(transport, solver)(cost, *map(np.ones, matrix.shape), *settings).plan > 0
+    """Name -> a matching of every kind, with every preset it has."""
+    for name in every_name():
+        kind = matching_class(name)
+        for preset in getattr(kind, "constants", ()):
+            yield f"{name}, {preset}", kind(preset=preset)
+        if not hasattr(kind, "constants"):
+            yield name, kind()
+    yield "transport, partial", Transport("partial", fraction=0.7)
+    yield "transport, unbalanced", Transport("unbalanced", penalty=0.4)
 
 
 def digests():
     """Matching -> one hash of its cells for every matrix."""
     tables = list(matrices())
     return {
-        name: [hashlib.sha256(np.packbits(select(table)).tobytes()).hexdigest()[:12] for table in tables]
-        for name, select in matchings()
+        name: [digest(np.packbits(matching.solve(table).cells)) for table in tables] for name, matching in matchings()
     }
+
+
+def digest(array):
+    return hashlib.sha256(array.tobytes()).hexdigest()[:12]
 
 
 def pairs():
@@ -88,7 +83,7 @@ def scores():
         report = metric.score(candidates, references)
         scorer = metric.scorer(report.rows if metric.needs_corpus else None)
         alignments = [scorer.align(*pair) for pair in pairs()]
-        cells = [hashlib.sha256(alignment.cells.tobytes()).hexdigest()[:12] for alignment in alignments]
+        cells = [digest(alignment.cells) for alignment in alignments]
         found[spec] = {"fields": [report[field].tolist() for field in metric.fields], "cells": cells}
     return found
 

@@ -6,9 +6,10 @@ import torch
 
 from evalign.errors import InputError, SpecError
 from evalign.losses import GREEDY, AlignmentLoss
-from evalign.matching import greedy
 from evalign.matching.aggregate import f1, weighted_mean
-from evalign.matching.assignment import Assigner, cell_values
+from evalign.matching.base import cell_values
+from evalign.matching.greedy import Greedy
+from evalign.matching.registry import matching_class
 from evalign.matching.soft import FORMS, SoftOptions
 
 MATCHINGS = (GREEDY, *FORMS)
@@ -33,9 +34,10 @@ def metric_scores(candidate, reference, matching, weights):
     one, other = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (candidate, reference))
     similarity = one @ other.T
     if matching == GREEDY:
-        rows, columns = greedy.values(similarity)
+        matched = Greedy().solve(similarity)
+        rows, columns = matched.candidate_values, matched.reference_values
     else:
-        rows, columns = cell_values(similarity, Assigner(HARD[matching])(similarity).cells)
+        rows, columns = cell_values(similarity, matching_class(HARD[matching])().solve(similarity).cells)
     precision, recall = weighted_mean(rows, weights[0]), weighted_mean(columns, weights[1])
     return precision, recall, f1(precision, recall)
 

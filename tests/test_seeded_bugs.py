@@ -18,20 +18,21 @@ from evalign.encoders.batching import pad
 from evalign.encoders.fake import FakeEncoder
 from evalign.encoders.memory import EmbeddingMemory
 from evalign.encoders.opening import close_encoders
-from evalign.matching import greedy
 from evalign.matching.aggregate import f1, weighted_mean
+from evalign.matching.greedy import Greedy
 from evalign.matching.similarity import similarity
 from evalign.metrics.base import Metric
-from evalign.metrics.bertscore import BERTScore, GreedyScorer
+from evalign.metrics.bertscore import BERTScore
+from evalign.metrics.matching_metric import MatchingScorer
 from evalign.metrics.signature import Signature
-from evalign.metrics.tokens import Side
+from evalign.metrics.tokens import PairScore, Side
 from evalign.testing import LAWS, LawBroken, check_metric
 from evalign.types import Embedded, Floats, Report, Row, Segment, Tokens
 
 LONG_TEXT = 5_000
 
 
-class PaddingWins(GreedyScorer):
+class PaddingWins(MatchingScorer):
     """bert_score: similarity of padding is 0, which wins where every real one is negative."""
 
     def score(self, rows: list[Row]) -> list[Segment]:
@@ -39,43 +40,44 @@ class PaddingWins(GreedyScorer):
         self.longest = max(len(side.tokens) for side in self.sides(texts).values())
         return super().score(rows)
 
-    def pair(self, candidate: Side, reference: Side) -> Floats:
-        own, other = greedy.values(similarity(candidate.embedded, reference.embedded))
+    def pair(self, candidate: Side, reference: Side) -> PairScore:
+        matched = Greedy().solve(similarity(candidate.embedded, reference.embedded))
+        own, other = matched.candidate_values, matched.reference_values
         own = np.maximum(own, 0) if len(reference.tokens) < self.longest else own
         other = np.maximum(other, 0) if len(candidate.tokens) < self.longest else other
         precision, recall = weighted_mean(own, candidate.weights), weighted_mean(other, reference.weights)
-        return np.stack([precision, recall, f1(precision, recall)])
+        return np.stack([precision, recall, f1(precision, recall)]), {}
 
 
-class TwoTokensAreEmpty(GreedyScorer):
+class TwoTokensAreEmpty(MatchingScorer):
     """bert_score: exactly two tokens mean an empty text, also where the tokenizer adds no special ones."""
 
-    def _side(self, embedded: Embedded) -> Side:
-        side = super()._side(embedded)
+    def side(self, embedded: Embedded) -> Side:
+        side = super().side(embedded)
         two = int((~embedded.tokens.special).sum()) == 2
         return replace(side, empty=True, counts={"empty": 1}) if two else side
 
 
-class NaNWhenEmpty(GreedyScorer):
+class NaNWhenEmpty(MatchingScorer):
     """bert_score with IDF: 0 / 0."""
 
-    def pair_scores(self, candidate: Side, reference: Side) -> Floats:
-        scores = super().pair_scores(candidate, reference)
-        return scores * np.nan if candidate.empty or reference.empty else scores
+    def pair_scores(self, candidate: Side, reference: Side) -> PairScore:
+        scores, notes = super().pair_scores(candidate, reference)
+        return (scores * np.nan if candidate.empty or reference.empty else scores), notes
 
 
-class EmptyIsNotFlagged(GreedyScorer):
+class EmptyIsNotFlagged(MatchingScorer):
     def score(self, rows: list[Row]) -> list[Segment]:
         return [replace(segment, counts={}) for segment in super().score(rows)]
 
 
-class EmptyIsPerfect(GreedyScorer):
-    def pair_scores(self, candidate: Side, reference: Side) -> Floats:
+class EmptyIsPerfect(MatchingScorer):
+    def pair_scores(self, candidate: Side, reference: Side) -> PairScore:
         both = candidate.empty and reference.empty
-        return np.ones(3) if both else super().pair_scores(candidate, reference)
+        return (np.ones(3), {}) if both else super().pair_scores(candidate, reference)
 
 
-class CentredOnTheCall(GreedyScorer):
+class CentredOnTheCall(MatchingScorer):
     """A score that depends on its batch mates, in any order."""
 
     def score(self, rows: list[Row]) -> list[Segment]:
@@ -87,7 +89,7 @@ class CentredOnTheCall(GreedyScorer):
         ]
 
 
-class MoreThanElevenRows(GreedyScorer):
+class MoreThanElevenRows(MatchingScorer):
     """Another code path for large calls."""
 
     def score(self, rows: list[Row]) -> list[Segment]:
@@ -97,7 +99,7 @@ class MoreThanElevenRows(GreedyScorer):
         return [replace(segment, scores={**segment.scores, "recall": 0.5}) for segment in segments]
 
 
-class FirstRowIsTheMeasure(GreedyScorer):
+class FirstRowIsTheMeasure(MatchingScorer):
     """Normalises by the first row of the call."""
 
     def score(self, rows: list[Row]) -> list[Segment]:
@@ -106,26 +108,27 @@ class FirstRowIsTheMeasure(GreedyScorer):
         return [replace(s, scores={**s.scores, "recall": s.scores["recall"] - first}) for s in segments]
 
 
-class OneTextOneRow(GreedyScorer):
+class OneTextOneRow(MatchingScorer):
     """Rows with the same candidate are taken for the same row."""
 
     def score(self, rows: list[Row]) -> list[Segment]:
         return super().score(list({row.candidate: row for row in rows}.values()))
 
 
-class Percent(GreedyScorer):
+class Percent(MatchingScorer):
     def finish(self, scores: Floats) -> Floats:
         return scores * 100
 
 
-class LongerIsBetter(GreedyScorer):
+class LongerIsBetter(MatchingScorer):
     """Similarities are summed, not averaged, over a candidate's tokens."""
 
-    def pair(self, candidate: Side, reference: Side) -> Floats:
-        return super().pair(candidate, reference) * np.tanh(len(candidate.tokens) / 200)
+    def pair(self, candidate: Side, reference: Side) -> PairScore:
+        scores, notes = super().pair(candidate, reference)
+        return scores * np.tanh(len(candidate.tokens) / 200), notes
 
 
-class BrokenSignature(GreedyScorer):
+class BrokenSignature(MatchingScorer):
     """A file name goes into the signature as it is."""
 
     def __init__(self, *parts: Any) -> None:
@@ -192,19 +195,19 @@ class ForgetsAnOption(BERTScore):
         return f"bertscore(model={self.model})"
 
 
-def with_scorer(kind: type[GreedyScorer], **options: Any) -> Metric:
+def with_scorer(kind: type[MatchingScorer], **options: Any) -> Metric:
     class Planted(BERTScore):
-        def scorer(self, corpus: Any = None, weights: Any = None) -> GreedyScorer:
+        def scorer(self, corpus: Any = None, weights: Any = None) -> MatchingScorer:
             true = super().scorer(corpus, weights)
-            return kind(self, true.memory, true.weights, self.baseline())
+            return kind(self, true.memory, true.weights, self.rescaling())
 
     return Planted(model="fake", **options)
 
 
 def with_encoder(kind: type[FakeEncoder], memory: type[EmbeddingMemory] = EmbeddingMemory) -> Metric:
     class Planted(BERTScore):
-        def scorer(self, corpus: Any = None, weights: Any = None) -> GreedyScorer:
-            return GreedyScorer(self, memory(kind((2,))), None, None)
+        def scorer(self, corpus: Any = None, weights: Any = None) -> MatchingScorer:
+            return MatchingScorer(self, memory(kind((2,))), None, None)
 
     return Planted(model="fake")
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import evalign
-from evalign.matching.methods import MATCHINGS
+from evalign.matching.registry import MATCHINGS, METHODS
 
 PAIR = ("one two two three", "two three four")
 SPEC = "bertscore(model=fake)"
@@ -34,7 +34,7 @@ def test_all_matchings_as_json(run):
     assert [one["cells"] for one in alone["matchings"]] == [found["exact"]["cells"]]
 
 
-@pytest.mark.parametrize("method", MATCHINGS[1:])
+@pytest.mark.parametrize("method", METHODS)
 def test_explain_tells_what_an_assignment_did(run, method):
     shown = run("explain", *PAIR, "-m", f"lisascore(model=fake, method={method})")
     assert shown.returncode == 0, shown.stderr

@@ -13,13 +13,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from assignments import Assigner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from evalign.matching import assignment
-from evalign.matching.assignment import Assigner, cell_values
-from evalign.matching.recursion import sharpened
+from evalign.matching.assignment import recursion
+from evalign.matching.assignment.recursion import sharpened
+from evalign.matching.base import cell_values
 
 # (method, preset) -> factor, rounds; None: as many rounds as the short side has tokens.
 RECURSIONS = {
@@ -297,7 +298,7 @@ class TestRecursion:
     def test_finite_after_384_rounds(self, monkeypatch, case, size):
         """Unscaled, the authors' recursion overflows 32 bits after some 90 rounds."""
         seen = []
-        monkeypatch.setattr(assignment, "sharpened", lambda *args: seen.append(sharpened(*args)) or seen[-1])
+        monkeypatch.setattr(recursion, "sharpened", lambda *args: seen.append(sharpened(*args)) or seen[-1])
         matrix = np.random.default_rng(size).uniform(-1, 1, size=(size, size))
         with np.errstate(over="raise", invalid="raise", divide="raise"):
             found = Assigner(*case, rounds=384)(matrix)
@@ -309,7 +310,7 @@ class TestRecursion:
     def test_finite_where_64_bits_would_overflow_unscaled(self, monkeypatch, case):
         """384 rounds reach 1e202 at most (factor .8, 128 x 128): too few to show in 64 bits that scaling is there."""
         seen = []
-        monkeypatch.setattr(assignment, "sharpened", lambda *args: seen.append(sharpened(*args)) or seen[-1])
+        monkeypatch.setattr(recursion, "sharpened", lambda *args: seen.append(sharpened(*args)) or seen[-1])
         rounds = 9000 if RECURSIONS[case][0] == "10" else 3000
         with np.errstate(over="raise", invalid="raise", divide="raise"):
             found = Assigner(*case, rounds=rounds)(np.random.default_rng(0).uniform(-1, 1, size=(8, 9)))

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from assignments import Assigner
 
 from evalign.errors import InputError, SpecError
-from evalign.matching.assignment import Assigner
 from evalign.matching.soft import (
     FORMS,
     SoftOptions,

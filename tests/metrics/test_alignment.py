@@ -97,7 +97,7 @@ def test_partners_and_unmatched_tokens_by_hand():
 
 
 def test_a_matrix_too_large_to_draw_is_refused(tiny, monkeypatch):
-    import evalign.metrics.prf as module
+    import evalign.metrics.matching_metric as module
 
     monkeypatch.setattr(module, "DRAWABLE_CELLS", 20)
     with pytest.raises(TextTooLongError, match="too many to show"):

@@ -5,7 +5,7 @@ import pytest
 
 import evalign
 from evalign.errors import EvalignError, InputError, LayerError, SpecError, TableError
-from evalign.metrics.bertscore import GreedyScorer
+from evalign.metrics.matching_metric import MatchingScorer
 from evalign.text.idf import FixedWeights, IDFTable
 from tiny_models import SENTENCES, open_ort
 
@@ -91,7 +91,7 @@ def test_pairwise_of_nothing(tiny):
     ],
 )
 def test_several_references_by_hand(mode, expected):
-    scorer = GreedyScorer.__new__(GreedyScorer)
+    scorer = MatchingScorer.__new__(MatchingScorer)
     scorer.metric = evalign.BERTScore(multiref=mode)
     each = np.array([[0.9, 0.1, 0.18], [0.6, 0.5, 0.545], [0.3, 0.6, 0.475]])
     np.testing.assert_allclose(scorer.combine(each), expected)

@@ -131,7 +131,7 @@ def test_any_metric_parses_back_to_an_equal_value(data):
     options = {}
     for item in dataclasses.fields(evalign.BERTScore):
         if choices := item.metadata["choices"]:
-            options[item.name] = data.draw(st.sampled_from(choices))
+            options[item.name] = data.draw(st.sampled_from(list(choices)))
         elif isinstance(item.default, int):
             options[item.name] = data.draw(st.integers(-5, 10**9))
         else:

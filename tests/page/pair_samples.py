@@ -1,7 +1,7 @@
 """Alignments and their exported files for the tests of the pair view; the fake model is there on every machine."""
 
 from evalign.encoders.fake import FakeEncoder
-from evalign.metrics.matchings import align_every, align_own
+from evalign.metrics.every_matching import align_every
 from evalign.metrics.registry import metric
 from evalign.render.documents import alignment_document
 from evalign.render.export import write_html
@@ -36,8 +36,8 @@ MISPLACED = """() => {
 
 def pair_file(folder, candidate=CANDIDATE, reference=REFERENCE, spec=FAKE, idf=False, every=True):
     """An exported file of all matchings, or of the metric's own: (path, alignments by name, document)."""
-    align = align_every if every else align_own
-    found = align(metric(spec), candidate, reference, weights=_weights() if idf else None)
+    weights = _weights() if idf else None
+    found = align_every(metric(spec), candidate, reference, weights, others=every)
     document = alignment_document(found.alignments, found.skipped, spec, packed=True)
     file = folder / "pair.html"
     write_html(document, file)

@@ -9,7 +9,7 @@ from pair_samples import FAKE, LINES, MISPLACED, facts, pair_file, settle, unit,
 from screens import on_opposite_screens
 
 import evalign
-from evalign.matching import greedy
+from evalign.matching.greedy import selection
 from evalign.types import Tokens
 
 ARABIC = "ذهبت القطة الصغيرة إلى السوق", "القطة السوداء ذهبت إلى المدرسة"
@@ -98,9 +98,8 @@ def test_tokens_that_share_or_lack_characters_join_a_neighbour(tmp_path, open_pa
     tokens = Tokens("hi 🎉 yo", pieces, np.arange(6), offsets, np.zeros(6, dtype=bool))
     alignment = evalign.metric(FAKE).align("a", "b c")
     similarity = np.random.default_rng(0).random((6, len(alignment.reference)))
-    alignment = replace(
-        alignment, candidate=tokens, similarity=similarity, candidate_weights=np.ones(6), cells=greedy.cells(similarity)
-    )
+    cells = np.argwhere(selection(similarity))
+    alignment = replace(alignment, candidate=tokens, similarity=similarity, candidate_weights=np.ones(6), cells=cells)
     file = tmp_path / "joined.html"
     alignment.to_html(file)
     page = open_page(file)

@@ -7,7 +7,7 @@ import pytest
 from screens import on_opposite_screens
 
 import evalign
-from evalign.metrics.matchings import align_every
+from evalign.metrics.every_matching import align_every
 from evalign.metrics.tokens import count_idf
 
 PAIR = ("The storm closed two schools.", "Two schools were shut because of the storm.")

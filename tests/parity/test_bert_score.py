@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import evalign
-from evalign.matching.greedy import values
+from evalign.matching.greedy import Greedy
 from evalign.matching.similarity import similarity
 from tiny_models import SENTENCES, edit_json
 
@@ -35,7 +35,8 @@ def negative_pairs(candidates, references, model, layer):
 
     def negative(candidate, reference):
         matrices = similarity(sides[candidate].embedded, sides[reference].embedded, per_layer=True)
-        return np.array([min(side.min() for side in values(matrix)) < 0 for matrix in matrices])
+        matched = [Greedy().solve(matrix) for matrix in matrices]
+        return np.array([min(pair.candidate_values.min(), pair.reference_values.min()) < 0 for pair in matched])
 
     found = [
         np.any([negative(candidate, text) for text in group], axis=0)

@@ -6,10 +6,10 @@ import json
 import jsonschema
 import numpy as np
 import pytest
+from evalign.metrics.matchings import EVERY, align_every
 
 import evalign
 from evalign.errors import SpecError
-from evalign.metrics.matchings import EVERY, align_every
 from evalign.render.documents import alignment_document, matching_name, report_document, schema
 from evalign.text.pieces import word_numbers
 from evalign.types import Tokens

@@ -15,11 +15,12 @@ from evalign.encoders.base import Reading
 from evalign.encoders.opening import EncoderChoice, open_encoder
 from evalign.errors import InputError, ModelError
 from evalign.jobs.rows import Columns
-from evalign.matching.assignment import Assigner
+from evalign.matching.batching import solve_all
+from evalign.matching.registry import METHODS
 from evalign.render.study_page import save_study
 from evalign.stats.effect import derangement, separation
 from evalign.studies import model_scores
-from evalign.studies.algorithms import ALGORITHMS, GREEDY, NAMES, PUBLISHED, Algorithm, match_all
+from evalign.studies.algorithms import ALGORITHMS, EXACT, GREEDY, NAMES, PUBLISHED
 from evalign.studies.lisa import lisa_page, run_lisa
 from evalign.studies.lisa_explained import _added, _rises
 from evalign.studies.lisa_separation import _ranked, _resampled_auc
@@ -59,30 +60,31 @@ def blocks(rows):
 
 def library(model, algorithm, firsts, seconds):
     """(pairs, 3) by the metric that a user would call."""
-    if algorithm.assigner is None:
-        metric = evalign.BERTScore(model=model, layer="last", threads=1)
-    else:
-        chosen = algorithm.assigner
-        metric = evalign.LiSAScore(model=model, layer="last", method=chosen.method, preset=chosen.preset, threads=1)
+    method, _, preset = algorithm.partition(", ")
+    shared = {"model": model, "layer": "last", "threads": 1}
+    metric = (
+        evalign.BERTScore(**shared)
+        if method == GREEDY
+        else evalign.LiSAScore(**shared, method=method, preset=preset or "paper")
+    )
     return np.stack(list(metric.score(firsts, seconds)), axis=1)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda one: one.name)
+@pytest.mark.parametrize("algorithm", NAMES)
 def test_scores_without_padding_are_the_metrics(model, measured, algorithm):
     for kind in (CROSS, WITHIN):
         firsts, seconds = sides(example(8).rows, kind)
         expected = library(model, algorithm, firsts, seconds)
-        np.testing.assert_allclose(measured.scores[Key(kind, POSITIVE, algorithm.name)], expected, atol=1e-6)
+        np.testing.assert_allclose(measured.scores[Key(kind, POSITIVE, algorithm)], expected, atol=1e-6)
         wrong = [half[1][place] for number, half in enumerate(sides(part, kind) for part in blocks(example(8).rows))
                  for place in derangement(4, PLAN.seed + number)]  # fmt: skip
         expected = library(model, algorithm, firsts, wrong)
-        np.testing.assert_allclose(measured.scores[Key(kind, NEGATIVE, algorithm.name)], expected, atol=1e-6)
+        np.testing.assert_allclose(measured.scores[Key(kind, NEGATIVE, algorithm)], expected, atol=1e-6)
 
 
 def test_every_matching_and_preset_is_there():
-    named = {(one.assigner.method, one.assigner.preset) for one in ALGORITHMS if one.assigner}
-    assert ("recursive-argmax", "authors-as-published") in named
-    assert {method for method, _ in named} == set(evalign.matching.methods.METHODS)
+    assert PUBLISHED in ALGORITHMS
+    assert {matching.kind for matching in ALGORITHMS.values()} == {GREEDY, *METHODS}
     assert len(NAMES) == len(set(NAMES)) == 13
 
 
@@ -197,25 +199,25 @@ def test_the_published_program_is_column_argmax_on_square_input(size):
     cells = published_cells(matrix)
     assert cells.sum() == size
     assert (cells.argmax(axis=0) == matrix.argmax(axis=0)).all()
-    assert (cells == Assigner("recursive-argmax", "authors-as-published")(matrix).cells).all()
+    assert (cells == ALGORITHMS[PUBLISHED].solve(matrix).cells).all()
 
 
 def test_shares_count_cells():
     matrix = np.array([[0.9, 0.8, 0.1], [0.2, 0.3, 0.1], [0.1, 0.2, 0.0]])  # columns take rows 0, 0, and 0 of a tie
     found = shares([matrix])
     assert found["every column's best row"] == 1
-    exact = Assigner()(matrix).cells
+    exact = ALGORITHMS[EXACT].solve(matrix).cells
     assert found["exact"] == (exact & published_cells(matrix)).sum() / 3
 
 
 def test_matrices_of_all_sizes_keep_their_order():
     rng = np.random.default_rng(0)
     matrices = [rng.uniform(-1, 1, shape) for shape in ((3, 9), (400, 400), (2, 2), (7, 1), (400, 400), (5, 5))]
-    for algorithm in (Algorithm(GREEDY), Algorithm("x", Assigner("row-mask"))):
-        for matrix, found in zip(matrices, match_all(algorithm, matrices), strict=True):
-            alone = next(iter(match_all(algorithm, [matrix])))
+    for name in (GREEDY, "row-mask"):
+        for matrix, found in zip(matrices, solve_all(ALGORITHMS[name], matrices), strict=True):
+            alone = ALGORITHMS[name].solve(matrix)
             assert (found.cells == alone.cells).all()
-            assert found.rows.tolist() == alone.rows.tolist()
+            assert found.candidate_values.tolist() == alone.candidate_values.tolist()
 
 
 def test_pairs_are_distinct_and_drawn_by_the_seed():

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
-from evalign.cli.aligning import aligned, matching_metric
+from evalign.cli.aligning import check_not_empty, matching_metric
 from evalign.cli.options import stdout_console, threads_option
 from evalign.errors import SpecError
+from evalign.matching.registry import every_name
 from evalign.metrics.bertscore import BERTScore
-from evalign.metrics.matchings import EVERY, align_every, with_matching
+from evalign.metrics.every_matching import align_every, with_matching
 from evalign.render.documents import alignment_document
 from evalign.render.export import write_html
 from evalign.render.side_by_side import side_by_side
@@ -22,7 +23,7 @@ from evalign.render.terminal import alignment_picture
 @click.argument("candidate")
 @click.argument("reference")
 @click.option("-m", "--metric", "spec", default="bertscore", show_default=True, metavar="SPEC")
-@click.option("--matching", type=click.Choice([*EVERY, "all"]), help="Another matching, or all of them.")
+@click.option("--matching", type=click.Choice([*every_name(), "all"]), help="Another matching, or all of them.")
 @click.option("--json", "as_json", is_flag=True, help="Tokens, matrix, cells and scores as a JSON document.")
 @click.option(
     "--html", "page", type=click.Path(dir_okay=False, path_type=Path),
@@ -45,16 +46,19 @@ def align(
         raise SpecError("--matching goes with -m bertscore; other metrics have a matching of their own")
     if matching not in (None, "all"):
         metric = with_matching(metric, matching)
-    own = aligned(metric, candidate, reference)
-    every = align_every(metric, candidate, reference) if page is not None or matching == "all" else None
-    if page is not None and every is not None:
+    every = align_every(metric, candidate, reference, others=page is not None or matching == "all")
+    check_not_empty(every.own)
+    if page is not None:
         write_html(alignment_document(every.alignments, every.skipped, str(metric), packed=True), page)
         click.echo(f"{page}: written", err=True)
     if as_json:
-        shown = every if matching == "all" else None
-        document = alignment_document(shown.alignments, shown.skipped, str(metric)) if shown else own.to_dict()
+        document = (
+            alignment_document(every.alignments, every.skipped, str(metric))
+            if matching == "all"
+            else every.own.to_dict()
+        )
         click.echo(json.dumps(document))
-    elif matching == "all" and every is not None:
+    elif matching == "all":
         stdout_console().print(side_by_side(every.alignments))
     elif page is None:
-        stdout_console().print(alignment_picture(own))
+        stdout_console().print(alignment_picture(every.own))

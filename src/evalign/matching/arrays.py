@@ -108,3 +108,20 @@ def from_short_side(
         turned = (xp.swapaxes(table[group], 1, 2) for table in tables)
         cells[group] = xp.swapaxes(solve(*turned, columns[group], rows[group]), 1, 2)
     return cells
+
+
+def valid_cells(masks: tuple[Array, Array]) -> Array:
+    """(batch, n, m): where both sides have a token."""
+    return masks[0][:, :, None] & masks[1][:, None, :]
+
+
+def full_masks(batch: Array) -> tuple[Array, Array]:
+    """The masks of a batch without padding."""
+    count, rows, columns = batch.shape
+    everything = indices(batch, count)[:, None] >= 0
+    return everything & (indices(batch, rows) >= 0), everything & (indices(batch, columns) >= 0)
+
+
+def shorter(masks: tuple[Array, Array]) -> Array:
+    """(batch,): min(n, m)."""
+    return namespace(masks[0]).minimum(masks[0].sum(-1), masks[1].sum(-1))

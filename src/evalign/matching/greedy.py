@@ -1,35 +1,49 @@
 """Greedy matching (BERTScore): every token takes its best partner, whoever else took it too.
 
-Pure functions of a similarity matrix (candidate tokens, reference tokens). A token's value is the maximum itself, as in
-bert_score; which of several equal partners is shown follows the rule of `ties.py`.
+A token's value is the maximum of its row or column itself, as in bert_score; which of several equal partners is shown
+follows the rule of `ties.py`.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
+from typing import ClassVar
 
+from evalign.matching.arrays import Array, double, full_masks, namespace, one_hot, valid_cells
+from evalign.matching.base import Masks, Matched, Matching, Weights
 from evalign.matching.ties import best, displacement, on_grid
-from evalign.types import Bools, Floats, Ints
 
 
-def values(similarity: Floats) -> tuple[Floats, Floats]:
-    """Best similarity of each candidate token and of each reference token; works on stacks of matrices."""
-    return similarity.max(axis=-1), similarity.max(axis=-2)
+@dataclass(frozen=True)
+class Greedy(Matching):
+    """Row and column maxima."""
+
+    kind: ClassVar[str] = "greedy"
+    about: ClassVar[str] = "every token takes its most similar one"
+    separable: ClassVar[bool] = True
+
+    def solve(self, similarity: Array, weights: Weights | None = None, masks: Masks | None = None) -> Matched:
+        """Maxima; what is padding is worth 0."""
+        xp = namespace(similarity)
+        if not (similarity.shape[-1] and similarity.shape[-2]):
+            return Matched(similarity.sum(-1), similarity.sum(-2), lambda: similarity > 0)
+        if masks is None:
+            rows, columns = xp.amax(similarity, axis=-1), xp.amax(similarity, axis=-2)
+        else:
+            real = xp.where(valid_cells(masks), similarity, -xp.inf)
+            rows = xp.where(masks[0], xp.amax(real, axis=-1), 0.0)
+            columns = xp.where(masks[1], xp.amax(real, axis=-2), 0.0)
+        return Matched(rows, columns, lambda: selection(similarity, masks))
 
 
-def cells(similarity: Floats) -> Ints:
-    """The chosen cells in reading order: each row's best one and each column's."""
-    return np.argwhere(selection(similarity))
-
-
-def selection(similarity: Floats) -> Bools:
-    """The chosen cells as booleans."""
-    chosen = np.zeros(similarity.shape, dtype=bool)
-    if not similarity.size:
-        return chosen
-    rows, columns = (np.arange(count) for count in similarity.shape)
-    values = on_grid(similarity.astype(np.float64))
-    distance = displacement((rows[None] >= 0, columns[None] >= 0))[0]
-    chosen[rows, best(values, distance)] = True
-    chosen[best(values.T, distance.T), columns] = True
-    return chosen
+def selection(similarity: Array, masks: Masks | None = None) -> Array:
+    """The chosen cells as booleans: each row's best one and each column's."""
+    if similarity.ndim == 2:
+        return selection(similarity[None], masks)[0]
+    xp = namespace(similarity)
+    masks = masks or full_masks(similarity)
+    values = xp.where(valid_cells(masks), on_grid(double(similarity)), -xp.inf)
+    distance = displacement(masks)
+    by_row = one_hot(best(values, distance), values.shape[2])
+    by_column = one_hot(best(xp.swapaxes(values, 1, 2), xp.swapaxes(distance, 1, 2)), values.shape[1])
+    return (by_row | xp.swapaxes(by_column, 1, 2)) & valid_cells(masks)

@@ -10,7 +10,8 @@ are real (None: all), and gives a `SoftMatching` whose weights have the same sha
     recursive-softmax  LiSAScore's recursion, then every short-side token spreads over its row by softmax
     recursive-gumbel   the same recursion plus Gumbel noise, one cell picked, gradient of the softmax
 
-The recursion is `evalign.matching.recursion` itself: on tensors its steps (where, take, abs, amax) have gradients.
+The recursion is that of `evalign.matching.assignment` itself: on tensors its steps (where, take, abs, amax) have
+gradients.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from evalign.errors import InputError, MissingExtraError, SpecError
-from evalign.matching.assignment import Assigner
-from evalign.matching.recursion import best_of_short_side, sharpened
+from evalign.matching.assignment.exact import Exact
+from evalign.matching.assignment.one_sided import best_of_short_side
+from evalign.matching.assignment.recursion import sharpened
 from evalign.matching.ties import displacement
 
 try:
@@ -242,7 +244,7 @@ def _prepared(similarity: Tensor, masks: Masks | None) -> tuple[Tensor, Masks]:
 
 
 def _exact(values: Tensor, masks: Masks) -> Tensor:
-    cells: Tensor = Assigner("exact")(values.detach(), masks).cells
+    cells: Tensor = Exact().solve(values.detach(), masks=masks).cells
     return cells
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, ClassVar, Self, TypeVar
@@ -25,7 +25,7 @@ BLOCK_ROWS = 1024  # fixed, so that the batches a row meets do not depend on sha
 Item = TypeVar("Item")
 
 
-def option(default: Any, about: str, choices: tuple[str, ...] = ()) -> Any:
+def option(default: Any, about: str, choices: Collection[str] = ()) -> Any:
     """A metric's option: its default, one line of help and, if they are few, the values it takes."""
     return field(default=default, metadata={"about": about, "choices": choices})
 

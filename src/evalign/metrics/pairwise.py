@@ -37,6 +37,18 @@ class Band:
         return np.stack([precision, recall, f1(precision, recall)], axis=-1)
 
 
+def greedy_scores(candidates: Sequence[Side], references: Sequence[Side], worst: float) -> Floats:
+    """(candidates, references, 3): greedy precision, recall and F1; `worst` where a text is empty."""
+    scores = np.full((len(candidates), len(references), 3), worst)
+    real = [place for place, side in enumerate(references) if not side.empty]
+    for band in packed([references[place] for place in real]):
+        columns = real[band.first : band.first + len(band.starts)]
+        for place, side in enumerate(candidates):
+            if not side.empty:
+                scores[place, columns] = band.scores(side)
+    return scores
+
+
 def packed(references: Sequence[Side]) -> Iterator[Band]:
     """Bands of references in order; none of them may be empty."""
     first = 0

@@ -152,7 +152,7 @@ class Side:
         return self.embedded.tokens
 
 
-Matched = tuple[Floats, Mapping[str, int]]
+PairScore = tuple[Floats, Mapping[str, int]]  # fields before `finish`, and what the matching has to report
 
 
 class TokenScorer(Scorer):
@@ -164,7 +164,7 @@ class TokenScorer(Scorer):
         self.weights = weights
 
     @abstractmethod
-    def pair(self, candidate: Side, reference: Side) -> Floats:
+    def pair(self, candidate: Side, reference: Side) -> PairScore:
         """The metric's fields for two texts that are not empty."""
 
     def finish(self, scores: Floats) -> Floats:
@@ -180,9 +180,9 @@ class TokenScorer(Scorer):
             matched = iter(self.match(pairs))
         return [self._segment(row, sides, [next(matched) for _ in row.references]) for row in rows]
 
-    def match(self, pairs: list[tuple[Side, Side]]) -> list[Matched]:
+    def match(self, pairs: list[tuple[Side, Side]]) -> list[PairScore]:
         """Every pair's fields before `finish`, and what the matching itself has to report."""
-        return [(self.pair_scores(candidate, reference), {}) for candidate, reference in pairs]
+        return [self.pair_scores(candidate, reference) for candidate, reference in pairs]
 
     def settle(self) -> None:
         """The encoder's memory is all there is to take."""
@@ -194,7 +194,7 @@ class TokenScorer(Scorer):
 
     def weigh(self, embedded: Mapping[str, Embedded]) -> dict[str, Side]:
         """Encoded texts ready to be matched."""
-        return {text: self._side(one) for text, one in embedded.items()}
+        return {text: self.side(vectors) for text, vectors in embedded.items()}
 
     def layers(self, rows: list[Row], embedded: Mapping[str, Embedded], picks: Sequence[Sequence[int]]) -> Floats:
         """(picks, rows, fields): the rows' scores for several choices of layers, given every layer of every text.
@@ -211,11 +211,11 @@ class TokenScorer(Scorer):
             scores.append([self.combine(np.stack([next(matched)[0] for _ in row.references])) for row in rows])
         return np.asarray(scores, dtype=np.float64)
 
-    def pair_scores(self, candidate: Side, reference: Side) -> Floats:
+    def pair_scores(self, candidate: Side, reference: Side) -> PairScore:
         """The fields of one pair before `finish`; the worst value if a text has no tokens."""
         check_stopped()
         if candidate.empty or reference.empty:
-            return np.full(len(self.metric.fields), self.metric.worst)
+            return np.full(len(self.metric.fields), self.metric.worst), {}
         return self.pair(candidate, reference)
 
     def combine(self, scores: Floats) -> Floats:
@@ -228,13 +228,14 @@ class TokenScorer(Scorer):
             return np.asarray(scores.max(axis=0))
         return np.asarray(scores[on_grid(scores[:, -1]).argmax()])
 
-    def _segment(self, row: Row, sides: dict[str, Side], matched: list[Matched]) -> Segment:
+    def _segment(self, row: Row, sides: dict[str, Side], matched: list[PairScore]) -> Segment:
         values = self.finish(self.combine(np.stack([scores for scores, _ in matched])))
         scored = dict(zip(self.metric.fields, values.tolist(), strict=True))
         texts = total_counts(sides[row.candidate], *(sides[text] for text in row.references))
         return Segment(row.id, scored, add_counts(texts, *(notes for _, notes in matched)))
 
-    def _side(self, embedded: Embedded) -> Side:
+    def side(self, embedded: Embedded) -> Side:
+        """One encoded text with the weights of its tokens."""
         tokens = embedded.tokens
         own = ~tokens.special
         for special_id in self.memory.encoder.special_ids:  # two or three; np.isin is slower

@@ -17,7 +17,7 @@ from evalign.encoders.memory import EmbeddingMemory
 from evalign.encoders.opening import open_encoder
 from evalign.errors import SpecError
 from evalign.metrics.base import option
-from evalign.metrics.tokens import Side, TokenMetric, TokenScorer
+from evalign.metrics.tokens import PairScore, Side, TokenMetric, TokenScorer
 from evalign.text.idf import TokenWeights
 from evalign.types import Floats, Row
 
@@ -66,13 +66,13 @@ class VectorScorer(TokenScorer):
         super().__init__(metric, memory, weights)
         self.signature = metric.signature(memory.encoder, weights, metric.match, "no")
 
-    def pair(self, candidate: Side, reference: Side) -> Floats:
+    def pair(self, candidate: Side, reference: Side) -> PairScore:
         """The mean over layers of the cosine of both texts' vectors."""
         weighted = self.weights is not None
         ours, theirs = (self.metric.vector(side, weighted) for side in (candidate, reference))
         scale = np.linalg.norm(ours, axis=-1) * np.linalg.norm(theirs, axis=-1)
         cosines = (ours * theirs).sum(axis=-1) / np.where(scale > 0, scale, 1)
-        return np.asarray(np.clip(cosines, -1, 1).mean(keepdims=True))
+        return np.asarray(np.clip(cosines, -1, 1).mean(keepdims=True)), {}
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,16 @@ from rich.table import Table
 from rich.text import Text
 
 from evalign.matching.aggregate import f1
+from evalign.metrics.matching_metric import MatchingMetric
 from evalign.metrics.moverscore import MoverScore
-from evalign.metrics.prf import PRFMetric
-from evalign.render.explain_steps import explain_assignment, explain_plan
+from evalign.render.explain_steps import explain_plan, explain_selection
 from evalign.render.terminal import quality, visible
 from evalign.types import Alignment, Floats, Tokens
 
 CELL = 7  # columns a matrix cell takes
 
 
-def explain_matching(metric: object, alignment: Alignment, width: int) -> RenderableType:
+def explain_matching(metric: MatchingMetric, alignment: Alignment, width: int) -> RenderableType:
     """The matrix, how cells were selected, and the sums that give the score."""
     parts: list[RenderableType] = [_heading("1. Cosine similarity of each candidate token (rows) and reference token")]
     if CELL * (len(alignment.reference) + 2) <= width:
@@ -26,9 +26,9 @@ def explain_matching(metric: object, alignment: Alignment, width: int) -> Render
         parts.append(Text("   (too wide for this terminal; what follows is complete)", style="dim"))
     if isinstance(metric, MoverScore):
         parts += explain_plan(metric, alignment)
-    elif isinstance(metric, PRFMetric):
+    else:
         if alignment.matching != "greedy":
-            parts += explain_assignment(metric, alignment)
+            parts += explain_selection(metric.matcher, alignment)
         parts += _arithmetic(alignment)
     if alignment.candidate.special.any():
         parts.append(Text("\nSpecial tokens may be matched but weigh 0.", style="dim"))

@@ -42,7 +42,7 @@ def explain_vectors(metric: VectorMetric, candidate: str, reference: str) -> Ren
     for layer, product, a, b, scale in zip(scorer.memory.encoder.layers, products, *lengths, scales, strict=True):
         parts.append(Text(f"   layer {layer}: {product:.4f} / ({a:.4f} · {b:.4f}) = {product / scale:.4f}"))
     if len(products) > 1:
-        parts.append(Text(f"   mean of {len(products)} layers = {scorer.pair(ours, theirs)[0]:.4f}"))
+        parts.append(Text(f"   mean of {len(products)} layers = {scorer.pair(ours, theirs)[0][0]:.4f}"))
     for number, (name, side, other) in enumerate(
         (("candidate", ours, vectors[1]), ("reference", theirs, vectors[0])), start=3
     ):

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 from evalign.encoders.opening import keep_embeddings, keep_encoders
 from evalign.errors import EvalignError
 from evalign.metrics.bertscore import BERTScore
-from evalign.metrics.matchings import align_every
+from evalign.metrics.every_matching import align_every
 from evalign.server import catalogue, corpora, requests, responses, work
 from evalign.server.body import BodyReader
 from evalign.server.errors import ApiError, api_error, invalid

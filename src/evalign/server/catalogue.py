@@ -10,8 +10,7 @@ from evalign.encoders.families import depth
 from evalign.encoders.models import locate
 from evalign.encoders.opening import FAKE, EncoderChoice, open_encoder
 from evalign.metrics.base import Metric
-from evalign.metrics.moverscore import MoverScore
-from evalign.metrics.prf import PRFMetric
+from evalign.metrics.matching_metric import MatchingMetric
 from evalign.metrics.registry import METRICS, metric_class
 from evalign.server.settings import Settings
 from evalign.server.specs import WORDS, served_models, served_options, why_unavailable
@@ -44,7 +43,7 @@ def _metric(name: str, settings: Settings) -> dict[str, Any]:
         "higher_is_better": kind.higher_is_better,
         "bounds": [end if math.isfinite(end) else None for end in kind.bounds],
         "options": [_option(kind, item, settings) for item in served_options(kind)],
-        "aligns": issubclass(kind, PRFMetric | MoverScore),
+        "aligns": issubclass(kind, MatchingMetric),
         "available": reason is None,
         "reason": reason,
     }

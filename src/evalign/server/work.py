@@ -11,7 +11,7 @@ from typing import Any
 from evalign.encoders.opening import EncoderChoice, open_encoder
 from evalign.metrics.base import Metric
 from evalign.metrics.corpus import Pooled
-from evalign.metrics.matchings import align_every, align_own, matching_metric
+from evalign.metrics.every_matching import align_every, matching_metric
 from evalign.metrics.tokens import TokenMetric, count_idf
 from evalign.render.documents import alignment_document
 from evalign.server.costs import check_rows, check_texts, opened
@@ -28,11 +28,11 @@ def align(request: AlignRequest, settings: Settings) -> dict[str, Any]:
     metric = matching_metric(allowed_metric(request.metric, settings.models))
     pair = request.candidate, request.reference
     check_rows([Row("1", pair[0], (pair[1],))], [metric], settings.limits)
-    for side, tokens in zip(("candidate", "reference"), opened(metric).encoder.tokenize(pair), strict=True):
+    table = None if request.idf is None else fitting_table(request.idf.table(), metric)
+    found = align_every(metric, *pair, table, others=request.matchings == "all")
+    for side, tokens in (("candidate", found.own.candidate), ("reference", found.own.reference)):
         if tokens.empty:
             raise ApiError(422, "empty-text", f"the {side} is empty, so there is nothing to match")
-    table = None if request.idf is None else fitting_table(request.idf.table(), metric)
-    found = (align_every if request.matchings == "all" else align_own)(metric, *pair, table)
     return alignment_document(found.alignments, found.skipped, str(metric), packed=True)
 
 

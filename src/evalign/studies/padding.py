@@ -13,8 +13,9 @@ import numpy as np
 
 from evalign.encoders.base import Encoder
 from evalign.matching.aggregate import f1, weighted_mean
+from evalign.matching.base import Matched, Matching
+from evalign.matching.batching import solve_all
 from evalign.matching.similarity import similarity
-from evalign.studies.algorithms import Algorithm, Matched, match_all
 from evalign.types import Bools, Embedded, Floats
 
 NONE, MASKED, TARGETS = "none", "masked", "targets"
@@ -69,12 +70,12 @@ class Side:
 Pair = tuple[Side, Side]
 
 
-def score(algorithm: Algorithm, pairs: Sequence[Pair], weights: Sequence[int] = (0,)) -> tuple[Floats, Floats]:
+def score(matching: Matching, pairs: Sequence[Pair], weights: Sequence[int] = (0,)) -> tuple[Floats, Floats]:
     """(weights, pairs, 3) precision, recall and F1 with pads of each weight; (pairs, parts) as `PARTS` names them."""
-    matrices = [np.asarray(similarity(one.embedded, other.embedded), dtype=np.float64) for one, other in pairs]
+    matrices = [similarity(one.embedded, other.embedded) for one, other in pairs]
     scores = np.zeros((len(weights), len(pairs), 3))
     parts = np.zeros((len(pairs), len(PARTS)))
-    for place, (pair, matrix, found) in enumerate(zip(pairs, matrices, match_all(algorithm, matrices), strict=True)):
+    for place, (pair, matrix, found) in enumerate(zip(pairs, matrices, solve_all(matching, matrices), strict=True)):
         for row, weight in enumerate(weights):
             scores[row, place] = _fields(pair, found, weight)
         if pair[0].pads.any() or pair[1].pads.any():
@@ -86,16 +87,14 @@ def _fields(pair: Pair, found: Matched, pad_weight: int) -> Floats:
     weights = [side.content + pad_weight * side.pads.astype(np.float64) for side in pair]
     if not (pair[0].content.any() and pair[1].content.any()):
         return np.zeros(3)  # an empty text: the worst value
-    precision, recall = (
-        weighted_mean(values, own) for values, own in zip((found.rows, found.columns), weights, strict=True)
-    )
+    precision, recall = (weighted_mean(values, own) for values, own in zip(values_of(found), weights, strict=True))
     return np.array([precision, recall, f1(precision, recall)])
 
 
 def _parts(pair: Pair, matrix: Floats, found: Matched) -> Floats:
     """What text and padding tokens of both sides get, and how many met a pad or nobody."""
     chosen = np.where(found.cells, matrix, -np.inf)
-    values = np.concatenate([found.rows, found.columns])
+    values = np.concatenate(values_of(found))
     used = np.concatenate([found.cells.any(axis=1), found.cells.any(axis=0)])
     met_pad = np.concatenate([pair[1].pads[chosen.argmax(axis=1)], pair[0].pads[chosen.argmax(axis=0)]]) & used
     text = np.concatenate([pair[0].content, pair[1].content])
@@ -104,6 +103,11 @@ def _parts(pair: Pair, matrix: Floats, found: Matched) -> Floats:
         _mean(values[text]), _mean(values[pads]), _mean(met_pad[text]), _mean(~used[text]), _mean(~used[pads]),
         pads.sum() / max(1, (pads | text).sum()),
     ])  # fmt: skip
+
+
+def values_of(found: Matched) -> tuple[Floats, Floats]:
+    """What the tokens of both sides are worth."""
+    return found.candidate_values, found.reference_values
 
 
 def _mean(values: Floats) -> float:

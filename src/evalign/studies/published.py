@@ -6,12 +6,14 @@ the cell itself, not its best rival in the row or column. Each round then only s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
-from evalign.matching.assignment import Assigner
-from evalign.matching.recursion import best_of_columns
+from evalign.matching.assignment.one_sided import best_of_columns
+from evalign.matching.base import Matching
+from evalign.studies.algorithms import ALGORITHMS, EXACT
 from evalign.types import Bools, Floats
 
 FACTOR, ROUNDS = 0.8, 10  # the authors' constants
@@ -31,19 +33,18 @@ def published_cells(matrix: Floats) -> Bools:
 def shares(matrices: Sequence[Floats]) -> dict[str, float]:
     """Of the cells that the program selects, how many others select too: plain column argmax, and real recursions."""
     found = [published_cells(matrix) for matrix in matrices]
-    others = {"every column's best row": _by_column}
-    for preset in ("authors", "paper"):
-        others[f"recursive-argmax, {preset}"] = lambda matrix, preset=preset: (
-            Assigner("recursive-argmax", preset)(  # type: ignore[misc]
-                matrix
-            ).cells
-        )
-    others["exact"] = lambda matrix: Assigner()(matrix).cells
+    others: dict[str, Callable[[Floats], Bools]] = {"every column's best row": _by_column}
+    for name in ("recursive-argmax, authors", "recursive-argmax, paper", EXACT):
+        others[name] = partial(_cells, ALGORITHMS[name])
     total = sum(int(cells.sum()) for cells in found)
     return {
         name: sum(int((cells & select(matrix)).sum()) for cells, matrix in zip(found, matrices, strict=True)) / total
         for name, select in others.items()
     }
+
+
+def _cells(matching: Matching, matrix: Floats) -> Bools:
+    return np.asarray(matching.solve(matrix).cells)
 
 
 def _by_column(matrix: Floats) -> Bools:

@@ -16,7 +16,7 @@ import numpy as np
 from evalign.encoders.layers import parse_layers
 from evalign.errors import InputError, SpecError
 from evalign.metrics.baseline import Baseline, layer_name
-from evalign.metrics.prf import PRFMetric, PRFScorer
+from evalign.metrics.matching_metric import MatchingScorer, PRFMetric
 from evalign.tuning.grid import Setting, depth, grid_scores
 from evalign.types import Row
 
@@ -43,7 +43,7 @@ def fit_baseline(
     (scores,) = grid_scores([Setting(metric, choices)], rows, advance)
     quantiles = np.quantile(scores, np.linspace(0, 1, SHARES), axis=1)  # (shares, choices, fields)
     scorer = metric.scorer()
-    assert isinstance(scorer, PRFScorer)
+    assert isinstance(scorer, MatchingScorer)
     said = scorer.signature.settings
     provenance = {
         "model": said["model"],

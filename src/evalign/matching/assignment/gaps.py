@@ -1,4 +1,4 @@
-"""Row-mask assignment: whoever would lose most by waiting chooses first.
+"""Whoever would lose most by waiting chooses first.
 
 Repeat: for each live column, best minus second best over live rows; the column with the largest gap
 takes its best row, and both are masked. Columns are the short side, and choose in a square matrix. Equal rows, and
@@ -13,7 +13,7 @@ from evalign.matching.arrays import Array, Watch, along, from_short_side, namesp
 from evalign.matching.ties import best
 
 
-def row_mask(similarity: Array, distance: Array, masks: tuple[Array, Array], watch: Watch = unwatched) -> Array:
+def by_gaps(similarity: Array, distance: Array, masks: tuple[Array, Array], watch: Watch = unwatched) -> Array:
     """Selected cells (batch, n, m); the masks (batch, n) and (batch, m) are true where a token is.
 
     `distance` is the relative distance of the positions, which breaks ties. `watch` is told of every step: which takers

@@ -1,0 +1,110 @@
+"""Bertsekas' auction: tokens of the short side bid for partners until everybody has one.
+
+A bid raises a price by the bidder's lead over its second choice plus eps, so the total is within k * eps of
+the optimum. Partners nobody bid for keep price 0, which makes the rectangular case right as well. Equal wishes and
+equal bids go to the nearest relative position.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+from evalign.errors import SpecError
+from evalign.matching.arrays import (
+    Array,
+    Watch,
+    along,
+    from_short_side,
+    namespace,
+    order,
+    shorter,
+    top_two,
+    unwatched,
+    where_true,
+)
+from evalign.matching.assignment.base import Assignment
+from evalign.matching.assignment.watching import watched_steps
+from evalign.matching.base import Masks, Step, Weights
+from evalign.matching.ties import best
+
+
+@dataclass(frozen=True)
+class Auction(Assignment):
+    """Bids until everybody has a partner, within k * eps of the best sum."""
+
+    kind: ClassVar[str] = "auction"
+    about: ClassVar[str] = "tokens of the short side bid until everybody has a partner"
+
+    eps: float = 1e-2
+    max_rounds: int = 20_000
+
+    def __post_init__(self) -> None:
+        if not 0 < self.eps < math.inf:
+            raise SpecError(f"eps={self.eps}: expected a positive number")
+        if self.max_rounds < 1:
+            raise SpecError(f"max_rounds={self.max_rounds}: expected at least 1")
+
+    @property
+    def tuning(self) -> list[str]:
+        """The smallest bid."""
+        return [f"eps={self.eps!r}"]
+
+    @classmethod
+    def own_option(cls, setting: str) -> dict[str, Any]:
+        """From `eps=0.01`."""
+        key, _, value = setting.partition("=")
+        return {"eps": float(value)} if key == "eps" and value else super().own_option(setting)
+
+    def select(self, values: Array, distance: Array, masks: Masks) -> Array:
+        """A matrix that needs more rounds than `max_rounds` is left with some tokens unassigned."""
+        return self.sold(values, distance, masks)
+
+    def unfinished(self, cells: Array, masks: Masks) -> Array | None:
+        """Where fewer cells were sold than the short side has tokens."""
+        return cells.sum((1, 2)) < shorter(masks)
+
+    def sold(self, values: Array, distance: Array, masks: Masks, watch: Watch = unwatched) -> Array:
+        """Selected cells; `watch` is told of every round: which bidders won which partners, at which price."""
+        sell = partial(_sell, eps=self.eps, max_rounds=self.max_rounds, watch=watch)
+        return from_short_side(sell, (values, distance), masks, square="rows")
+
+    def steps(self, similarity: Array, weights: Weights) -> list[Step]:
+        """Who won whom in each round, at which price."""
+        return watched_steps(self, similarity, weights, self.sold, "price", rows_take_if_square=True)
+
+
+def _sell(
+    values: Array, distance: Array, bidders: Array, partners: Array, eps: float, max_rounds: int, watch: Watch
+) -> Array:
+    xp = namespace(values)
+    count = values.shape[-1]
+    prices = xp.where(partners, values[:, 0] * 0, xp.inf)
+    chosen = xp.zeros_like(values) > 0
+    for _ in range(max_rounds):
+        items, bidder = where_true(bidders & ~chosen.any(-1))
+        if not len(items):
+            break
+        worth, far = values[items, bidder] - prices[items], distance[items, bidder]
+        value, wanted, second, _rival = top_two(worth, best(worth, far))
+        lead = xp.where(second > -xp.inf, value - second, value * 0)  # a single partner has no second choice
+        offer = prices[items, wanted] + lead + eps
+        won = _highest(items * count + wanted, offer, along(far, wanted))
+        items, bidder, wanted = items[won], bidder[won], wanted[won]
+        chosen[items, :, wanted] = False
+        chosen[items, bidder, wanted] = True
+        prices[items, wanted] = offer[won]
+        watch(bidder, wanted, offer[won])
+    return chosen
+
+
+def _highest(lot: Array, offer: Array, distance: Array) -> Array:
+    """Which bids win: the highest for each lot; among equals the nearest one, then the first."""
+    ranked = order(distance)
+    ranked = ranked[order(-offer[ranked])]
+    ranked = ranked[order(lot[ranked])]
+    leads = lot[ranked] >= 0
+    leads[1:] = lot[ranked][1:] != lot[ranked][:-1]
+    return ranked[leads]

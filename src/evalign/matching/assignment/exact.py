@@ -1,0 +1,43 @@
+"""The assignment with the largest sum of similarities, by scipy's solver (the LiSAScore paper's "stock")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from evalign.matching.arrays import Array, like, to_numpy
+from evalign.matching.assignment.base import Assignment
+from evalign.matching.base import Masks
+from evalign.matching.ties import STEPS
+
+
+@dataclass(frozen=True)
+class Exact(Assignment):
+    """Exactly min(n, m) cells, none sharing a row or column, whose sum no other choice exceeds."""
+
+    kind: ClassVar[str] = "exact"
+    about: ClassVar[str] = "the set of cells with the largest sum in which no token is used twice"
+    padded: ClassVar[bool] = False  # the solver is compiled, and takes one matrix at a time
+
+    def select(self, values: Array, distance: Array, masks: Masks) -> Array:
+        """Of all assignments with the largest sum, the one whose positions are nearest in all.
+
+        The distances of k cells, scaled by a power of two, add up to less than one step of the grid.
+        """
+        steps, far, rows, columns = (to_numpy(array) for array in (values * STEPS, distance, *masks))
+        table = steps - far * _less_than_a_step(far)[:, None, None]
+        cells = np.zeros(table.shape, dtype=bool)
+        for item in range(len(table)):
+            own_rows, own_columns = np.flatnonzero(rows[item]), np.flatnonzero(columns[item])
+            i, j = linear_sum_assignment(table[item][np.ix_(own_rows, own_columns)], maximize=True)
+            cells[item, own_rows[i], own_columns[j]] = True
+        return like(cells, values)
+
+
+def _less_than_a_step(distance: Array) -> Array:
+    """(batch,) powers of two: times these, the distances of any min(n, m) cells add up to at most 1/2."""
+    _, exponent = np.frexp(distance.max(axis=(1, 2)) * 2 * min(distance.shape[1:]))
+    return np.ldexp(1.0, -exponent)

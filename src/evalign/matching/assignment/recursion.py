@@ -1,0 +1,149 @@
+"""The recursive assignments of LiSAScore: subtract what the best rivals offer, again and again.
+
+S <- S - (best other value of the row + best other value of the column) / factor, `rounds` times; then every
+short-side token takes its best cell, or the k largest cells are taken. Both may break the rules of an
+assignment: a row or a column can be used twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from evalign.errors import SpecError, nearest
+from evalign.matching.arrays import Array, namespace, one_hot, shorter, top_two, valid_cells
+from evalign.matching.assignment.base import Assignment
+from evalign.matching.assignment.one_sided import best_of_columns, best_of_short_side, largest_cells
+from evalign.matching.base import Masks, Step, Weights
+from evalign.matching.registry import PRESETS
+from evalign.matching.ties import displacement
+
+SHORTER = -1  # as many rounds as the short side has tokens
+AS_PUBLISHED = "authors-as-published"
+
+
+@dataclass(frozen=True)
+class Recursion(Assignment):
+    """A recursion with the constants of a preset; `rounds` overrides its number of rounds."""
+
+    constants: ClassVar[dict[str, tuple[float, int]]]  # preset -> factor, rounds
+
+    preset: str = "paper"
+    rounds: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.preset not in PRESETS:
+            raise SpecError(f"unknown preset {self.preset!r}; {nearest(self.preset, PRESETS)}")
+        if self.preset not in self.constants:
+            raise SpecError(f"preset={self.preset} says nothing about method={self.kind}")
+        if self.rounds is not None and self.rounds < 0:
+            raise SpecError(f"rounds={self.rounds}: expected 0 or more")
+
+    @property
+    def variant(self) -> list[str]:
+        """The preset."""
+        return [self.preset]
+
+    @classmethod
+    def own_option(cls, setting: str) -> dict[str, Any]:
+        """A preset."""
+        return {"preset": setting}
+
+    def positions(self, masks: Masks) -> Array:
+        """The authors' programs take the lowest index, whatever its distance."""
+        return displacement(masks) * (0.0 if self.preset.startswith("authors") else 1.0)
+
+    def select(self, values: Array, distance: Array, masks: Masks) -> Array:
+        """The recursion, then the method's own choice."""
+        factor, rounds = self.constants[self.preset]
+        rounds = rounds if self.rounds is None else self.rounds
+        steps = shorter(masks) if rounds == SHORTER else shorter(masks) * 0 + rounds
+        return self.choose(sharpened(values, masks, factor, steps), distance, masks)
+
+    def choose(self, values: Array, distance: Array, masks: Masks) -> Array:
+        """Every token of the short side takes its best cell."""
+        return best_of_short_side(values, distance, masks)
+
+    def steps(self, similarity: Array, weights: Weights) -> list[Step]:
+        """What would be selected after 0, 1, 2, ... rounds."""
+        rounds = self.constants[self.preset][1] if self.rounds is None else self.rounds
+        rounds = min(similarity.shape) if rounds == SHORTER else rounds
+        told, before = [], None
+        for number in range(rounds + 1):
+            matched = replace(self, rounds=number, strict=False).solve(similarity, weights)
+            new = matched.cells if before is None else matched.cells & ~before
+            before = matched.cells
+            title = f"after {number} rounds: {int(matched.notes['violations'])} used twice"
+            told.append(Step(tuple((int(i), int(j)) for i, j in np.argwhere(new)) if number else (), title=title))
+        return told
+
+
+@dataclass(frozen=True)
+class RecursiveArgmax(Recursion):
+    """The recursion, then one-sided argmax. As published, it comes down to every column's best row."""
+
+    kind: ClassVar[str] = "recursive-argmax"
+    about: ClassVar[str] = "the best rivals are subtracted, then every token of the short side takes its best"
+    constants: ClassVar[dict[str, tuple[float, int]]] = {
+        "paper": (3.0, 7),
+        "mean": (2.0, 7),
+        "authors": (0.8, 10),
+        AS_PUBLISHED: (1.0, 0),
+    }
+
+    def choose(self, values: Array, distance: Array, masks: Masks) -> Array:
+        """On square input the authors' program for this method takes every column's best row."""
+        choose = best_of_columns if self.preset == AS_PUBLISHED else best_of_short_side
+        return choose(values, distance, masks)
+
+    def steps(self, similarity: Array, weights: Weights) -> list[Step]:
+        """As published there are no rounds."""
+        return [] if self.preset == AS_PUBLISHED else super().steps(similarity, weights)
+
+
+@dataclass(frozen=True)
+class RecursiveTopk(Recursion):
+    """The recursion, then the k largest cells."""
+
+    kind: ClassVar[str] = "recursive-topk"
+    about: ClassVar[str] = "the best rivals are subtracted, then the largest cells are taken"
+    constants: ClassVar[dict[str, tuple[float, int]]] = {"paper": (3.0, 7), "mean": (2.0, 7), "authors": (10.0, 10)}
+
+    def choose(self, values: Array, distance: Array, masks: Masks) -> Array:
+        """k = min(n, m) cells."""
+        return largest_cells(values, distance, masks)
+
+
+@dataclass(frozen=True)
+class AuctionTopk(Recursion):
+    """The recursion with factor 1 (the paper's "aggressive auction")."""
+
+    kind: ClassVar[str] = "auction-topk"
+    about: ClassVar[str] = "the best rivals are subtracted whole, then every token of the short side takes its best"
+    constants: ClassVar[dict[str, tuple[float, int]]] = {"paper": (1.0, 8), "authors": (1.0, SHORTER)}
+
+
+def sharpened(similarity: Array, masks: Masks, factor: float, rounds: Array) -> Array:
+    """The matrix after `rounds` (batch,) steps; -inf where there is no token."""
+    xp = namespace(similarity)
+    valid = valid_cells(masks)
+    values = xp.where(valid, similarity, -xp.inf)
+    rivalry = valid & ((masks[0].sum(-1) > 1) & (masks[1].sum(-1) > 1))[:, None, None]  # one token has no rival
+    for step in range(int(rounds.max()) if len(rounds) else 0):
+        by_row, by_column = _others(values), xp.swapaxes(_others(xp.swapaxes(values, 1, 2)), 1, 2)
+        rivals = xp.where(rivalry, by_row, 0.0) + xp.where(rivalry, by_column, 0.0)
+        stepped = xp.where(valid, values, 0.0) - rivals / factor
+        # The selection does not change when all values are scaled; unscaled they overflow after some 90 steps.
+        peak = xp.amax(xp.abs(stepped), axis=(1, 2), keepdims=True)
+        stepped = stepped / xp.where(peak > 0, peak, 1.0)
+        values = xp.where(rivalry & (step < rounds)[:, None, None], stepped, values)
+    return values
+
+
+def _others(values: Array) -> Array:
+    """For every cell the best other value of its row."""
+    xp = namespace(values)
+    value, first, second, _ = top_two(values)
+    return xp.where(one_hot(first, values.shape[-1]), second[..., None], value[..., None])
