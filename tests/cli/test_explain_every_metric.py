@@ -4,12 +4,12 @@ import re
 
 import numpy as np
 import pytest
-from evalign.metrics.prf import PRFMetric
 
 import evalign
 from evalign.cli.explain import EXPLAINERS
 from evalign.metrics.features import FeatureScorer, parse_features
 from evalign.metrics.learned_file import LearnedFile, Term
+from evalign.metrics.matching_metric import PRFMetric
 from evalign.metrics.moverscore import MoverScore
 from evalign.metrics.registry import METRICS, metric_class
 from evalign.metrics.rows import make_rows

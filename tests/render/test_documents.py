@@ -6,10 +6,11 @@ import json
 import jsonschema
 import numpy as np
 import pytest
-from evalign.metrics.matchings import EVERY, align_every
 
 import evalign
 from evalign.errors import SpecError
+from evalign.matching.registry import every_name
+from evalign.metrics.every_matching import align_every
 from evalign.render.documents import alignment_document, matching_name, report_document, schema
 from evalign.text.pieces import word_numbers
 from evalign.types import Tokens
@@ -47,7 +48,7 @@ def fits(document):
 def test_alignment_documents_fit_their_schema(candidate, reference, packed):
     every = align_every(evalign.metric("bertscore"), candidate, reference)
     document = fits(alignment_document(every.alignments, every.skipped, packed=packed))
-    assert [one["name"] for one in document["matchings"]] == list(EVERY)
+    assert [one["name"] for one in document["matchings"]] == list(every_name())
     assert document["candidate"]["text"] == candidate.replace("\ud800", "\ufffd")
 
 
@@ -68,7 +69,7 @@ def test_the_first_matching_is_the_one_asked_for():
     for spec, name in specs.items():
         found = align_every(evalign.metric(spec), "one cat", "a cat")
         assert next(iter(found.alignments)) == name
-        assert set(found.alignments) == set(EVERY)
+        assert set(found.alignments) == set(every_name())
 
 
 def test_what_cannot_be_rescaled_is_skipped_with_the_reason():

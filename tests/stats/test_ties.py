@@ -30,7 +30,10 @@ def test_neighbours_become_the_smallest_of_them_wherever_they_stand():
     assert merged(values).tolist() == [[0.3, 1.0 - 2**-53, 0.3, 1.0 - 2**-53], [5.0, -(0.1 + 0.2), 5.0, -(0.1 + 0.2)]]
 
 
-@pytest.mark.parametrize("values", [[0.0, -0.0, 5e-324, 1e300, 1e-300], [], [2.5], [0.3, 0.3 + 1e-13, 0.3 - 1e-13]])
+@pytest.mark.parametrize(
+    "values",
+    [[0.0, -0.0, 5e-324, 1e300, 1e-300], [], [2.5], [-np.inf, 1.0, -np.inf, np.inf], [0.3, 0.3 + 1e-13, 0.3 - 1e-13]],
+)
 def test_values_that_differ_by_more_stay_as_they_are(values):
     assert merged(np.array(values)).tolist() == values
 

@@ -350,7 +350,7 @@ def test_a_tuned_encoder_is_scored_with_the_same_layer(model, tuned_plan, tmp_pa
         assert np.abs(found - before).max() > 1e-3
     assert system(study, "BERTScore, fine-tuned + IDF")
 
-    monkeypatch.setattr("evalign.metrics.bertscore.open_encoder", refuse)  # a second run opens and trains nothing
+    monkeypatch.setattr("evalign.metrics.matching_metric.open_encoder", refuse)  # a second run opens and trains nothing
     monkeypatch.setattr("evalign.metrics.vectors.open_encoder", refuse)
     monkeypatch.setattr(german_tuning, "import_module", refuse)
     again = run_german([model], example(), tuned_plan, steps)
@@ -395,7 +395,7 @@ def test_with_and_without_cache_the_same(study, model, tmp_path):
 def test_other_ratings_use_the_same_scores_and_other_numbers(model, tmp_path, monkeypatch):
     steps = Steps(tmp_path)
     first = run_german([model], rated_rows("a", rows(), Asked()), PLAN, steps)
-    monkeypatch.setattr("evalign.metrics.bertscore.open_encoder", refuse)
+    monkeypatch.setattr("evalign.metrics.matching_metric.open_encoder", refuse)
     turned = [replace(row, human=5 - row.human) for row in rows()]
     second = run_german([model], rated_rows("a", turned, Asked()), PLAN, steps)
     for one, other in zip(first.verdict.systems, second.verdict.systems, strict=True):

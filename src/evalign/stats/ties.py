@@ -19,7 +19,9 @@ def merged(values: Floats) -> Floats:
         return values
     order = np.argsort(values, axis=-1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=-1)
-    apart = np.diff(ordered) > LAST_BITS * np.maximum(np.abs(ordered[..., 1:]), np.abs(ordered[..., :-1]))
+    size = np.maximum(np.abs(ordered[..., 1:]), np.abs(ordered[..., :-1]))
+    with np.errstate(invalid="ignore"):  # equal infinities have no difference
+        apart = np.diff(ordered) > LAST_BITS * np.where(np.isfinite(size), size, 0.0)
     places = np.arange(1, values.shape[-1])
     begins = np.zeros(order.shape, dtype=np.int64)
     begins[..., 1:] = np.maximum.accumulate(np.where(apart, places, 0), axis=-1)
