@@ -74,5 +74,6 @@ def _digest(piece: str) -> tuple[int, bytes]:
 
 @lru_cache(maxsize=20_000)
 def _vector(piece: str) -> np.ndarray[Any, np.dtype[np.float32]]:
-    signed = np.frombuffer(_digest(piece)[1], dtype="<i2").astype(np.float32)
-    return signed / np.linalg.norm(signed)
+    signed = np.frombuffer(_digest(piece)[1], dtype="<i2").astype(np.int64)
+    length = np.sqrt(float((signed**2).sum()))  # of whole numbers: exact, so the same bits on every processor
+    return np.asarray(signed / length, dtype=np.float32)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Self
 
+from evalign.errors import SpecError
 from evalign.matching.arrays import Array, namespace
 
 Weights = tuple[Array, Array]  # of candidate and reference tokens: (n,), (m,) or (batch, n), (batch, m)
@@ -84,6 +85,8 @@ class Matching(ABC):
     @classmethod
     def from_settings(cls, settings: list[str]) -> Self:
         """From what follows the kind in a name."""
+        if settings:
+            raise SpecError(f"{cls.kind} has no setting {settings[0]!r}")
         return cls()
 
     @abstractmethod

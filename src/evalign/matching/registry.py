@@ -42,4 +42,7 @@ def parse(name: str) -> Matching:
     kind, *settings = name.split(",")
     if kind.startswith(f"{TRANSPORT}="):
         kind, settings = TRANSPORT, [kind, *settings]
-    return matching_class(kind).from_settings(settings)
+    try:
+        return matching_class(kind).from_settings(settings)
+    except ValueError as error:  # a setting that should be a number
+        raise SpecError(f"matching {name!r}: {error}") from error
