@@ -18,7 +18,7 @@ import numpy as np
 import rated
 
 import evalign
-from evalign.folders import whole_file
+from evalign.atomic_files import whole_file
 from evalign.tuning.grid import Setting, depth, grid_scores
 
 SETS = {

@@ -24,7 +24,7 @@ from scipy.stats import rankdata
 from workloads import read
 
 from evalign.encoders.base import Reading
-from evalign.encoders.opening import EncoderChoice, open_encoder
+from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.losses import AlignmentLoss
 from evalign.matching.soft import SoftOptions
 

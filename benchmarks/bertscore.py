@@ -42,7 +42,7 @@ def calls(workload: str) -> list[tuple[list[str], list[str]]]:
 
 
 def directory(model: str) -> str:
-    from evalign.encoders.models import locate
+    from evalign.encoders.locating import locate
 
     return str(locate(model).directory)
 

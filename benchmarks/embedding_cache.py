@@ -40,7 +40,7 @@ def pairs(workload: str) -> tuple[list[str], list[str]]:
 def work(workload: str, texts: str, folder: str) -> dict:
     """One measurement, in its own process; `folder` is empty for no kept vectors."""
     import evalign
-    from evalign.encoders.opening import close_encoders, keep_embeddings
+    from evalign.encoders.loading import close_encoders, keep_embeddings
 
     with open(texts, encoding="utf-8") as stream:
         candidates, references = json.load(stream)

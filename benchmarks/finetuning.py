@@ -25,15 +25,15 @@ from rated import Rated as RatedSet
 from rated import load
 
 import evalign
-from evalign.jobs.rows import InMemory
+from evalign.data.rows import InMemory
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.correlation import pearson, spearman
 from evalign.stats.levels import Rated, agreement, agreement_draws
 from evalign.tuning.encoder_trainee import EncoderTrainee
 from evalign.tuning.grid import Setting, grid_scores
-from evalign.tuning.plan import TrainingPlan, Watch
 from evalign.tuning.rated_pairs import RatedPair, RatedPairs, read_pairs, targets, text_groups
-from evalign.tuning.run import train_to
+from evalign.tuning.training_plan import TrainingPlan, Watch
+from evalign.tuning.training_run import train_to
 from evalign.types import Row
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

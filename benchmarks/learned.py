@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import rated
 
-from evalign.folders import whole_file
+from evalign.atomic_files import whole_file
 from evalign.metrics.features import Feature, FeatureScorer
-from evalign.metrics.tokens import TokenMetric
+from evalign.metrics.token_metric import TokenMetric
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.levels import Rated, agreement, agreement_draws
 from evalign.tuning.combine import Combination, Combined, expand_features, look_at, train

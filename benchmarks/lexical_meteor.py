@@ -23,8 +23,8 @@ import numpy as np
 from workloads import read
 
 import evalign
-from evalign.metrics.lexical.meteor_data import MeteorFiles, find_meteor_files
-from evalign.metrics.lexical.meteor_paraphrases import load_paraphrases
+from evalign.metrics.lexical.meteor.data_files import MeteorFiles, find_meteor_files
+from evalign.metrics.lexical.meteor.paraphrases import load_paraphrases
 from evalign.types import Row
 
 Pairs = list[tuple[str, str]]

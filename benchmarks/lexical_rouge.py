@@ -22,7 +22,7 @@ import workloads
 from rouge_score.rouge_scorer import RougeScorer
 
 import evalign
-from evalign.metrics.lexical.rouge_reading import shared_reader
+from evalign.metrics.lexical.rouge.reading import shared_reader
 from evalign.text.porter import nltk_porter
 
 THREE = ("rouge1", "rouge2", "rougeL")

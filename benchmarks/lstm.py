@@ -1,7 +1,7 @@
 """What the LSTM baseline reaches, and what it adds to its own word vectors; trains the small cell that comes along too.
 
     python benchmarks/lstm.py people [--start minilm] [--learn-words]     # five folds of STS-B dev, minutes
-    python benchmarks/lstm.py demonstration          # writes src/evalign/encoders/lstm_demonstration.safetensors
+    python benchmarks/lstm.py demonstration          # writes src/evalign/encoders/lstm/lstm_demonstration.safetensors
 
 `people`: pairs that share a text stay in one fold; every pair is scored by a cell that never saw it. The bag of
 words is the mean of the very word vectors that the cell started with.
@@ -21,15 +21,15 @@ import numpy as np
 from rated import records
 
 import evalign
-from evalign.encoders.lstm_file import FILE_NAME, demonstration_file
-from evalign.encoders.lstm_words import split_words, word_vectors
+from evalign.encoders.lstm.file import FILE_NAME, demonstration_file
+from evalign.encoders.lstm.words import split_words, word_vectors
 from evalign.stats.bootstrap import Resampling, resampled
 from evalign.stats.correlation import spearman
 from evalign.stats.weighted import weighted_spearman
-from evalign.tuning.fit import fit
 from evalign.tuning.lstm_trainee import LSTMSettings, LSTMTrainee
-from evalign.tuning.plan import TrainingPlan
 from evalign.tuning.rated_pairs import RatedPair, text_groups
+from evalign.tuning.training_loop import fit
+from evalign.tuning.training_plan import TrainingPlan
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parents[1] / "shared" / "data"

@@ -19,7 +19,7 @@ import numpy as np  # noqa: E402 (threads are counted when it is loaded)
 import workloads  # noqa: E402
 from scipy.optimize import linear_sum_assignment  # noqa: E402
 
-from evalign.matching import plans  # noqa: E402
+from evalign.matching import transport_plans  # noqa: E402
 from evalign.matching.batching import solve_together  # noqa: E402
 from evalign.matching.registry import METHODS, matching_class  # noqa: E402
 from evalign.matching.similarity import similarity  # noqa: E402
@@ -38,7 +38,7 @@ def scipy_loop(batch):
 def emd_loop(batch):
     """MoverScore's default cost with equal masses."""
     ones = np.ones(batch.shape[1]), np.ones(batch.shape[2])
-    return [plans.exact(euclidean_cost(matrix), *ones) for matrix in batch]
+    return [transport_plans.exact(euclidean_cost(matrix), *ones) for matrix in batch]
 
 
 def matching(method, preset="paper", strict=False):

@@ -22,9 +22,9 @@ import workloads
 
 import evalign
 from attacks import ATTACKS
-from evalign.encoders.opening import EncoderChoice, close_encoders, open_encoder
+from evalign.encoders.loading import EncoderChoice, close_encoders, open_encoder
+from evalign.metrics.evalign_metric import weighed
 from evalign.metrics.learned_file import LearnedFile, Term
-from evalign.metrics.recipe import weighed
 from evalign.metrics.rows import make_rows
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.levels import Rated, agreement, agreement_draws

@@ -14,10 +14,10 @@ import numpy as np
 import rated
 
 import evalign
-from evalign.encoders.opening import EncoderChoice, open_encoder
-from evalign.folders import whole_file
+from evalign.atomic_files import whole_file
+from evalign.encoders.loading import EncoderChoice, open_encoder
+from evalign.metrics.evalign_features import Looker, Text
 from evalign.metrics.features import bounded
-from evalign.metrics.recipe_features import Looker, Text
 from evalign.types import Row
 
 TUNED = {"minilm": "4", "mpnet": "7"}  # of plain bertscore

@@ -35,7 +35,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def evalign_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache folder of the tests' own, with links to the models the user has fetched."""
-    from evalign.folders import cache_folder
+    from evalign.atomic_files import cache_folder
 
     fetched = cache_folder() / "models"
     folder = tmp_path_factory.mktemp("evalign-cache")
@@ -76,8 +76,8 @@ def mpnet() -> Path:
 
 
 def _known(name: str) -> Path:
-    from evalign.encoders.known import KNOWN
-    from evalign.encoders.models import local_directory
+    from evalign.encoders.locating import local_directory
+    from evalign.encoders.pinned_models import KNOWN
 
     directory = local_directory(KNOWN[name])
     if directory is None:

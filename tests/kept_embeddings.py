@@ -6,8 +6,8 @@ import gc
 
 import numpy as np
 
-from evalign.encoders.cache import CachedEncoder
-from evalign.encoders.opening import close_encoders
+from evalign.encoders.disk_cache import CachedEncoder
+from evalign.encoders.loading import close_encoders
 from evalign.encoders.pack_folder import PackFolder
 
 WHO = {"weights": "test"}

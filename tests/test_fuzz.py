@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import evalign
-from evalign.encoders.weights import ITEM_SIZE, tensor_places
+from evalign.encoders.safetensors_headers import ITEM_SIZE, tensor_places
 from evalign.errors import EvalignError, SpecError, TableError, WeightsError
 from evalign.metrics.baseline import Baseline
 from evalign.metrics.signature import Signature
@@ -227,7 +227,10 @@ def test_header_lengths(tmp_path: Path, length: int) -> None:
 
 def test_a_shape_cannot_keep_the_reader_busy(tmp_path: Path) -> None:
     write_weights(tmp_path, entry(shape=f"[{', '.join(['9' * 4000] * 3000)}]"))  # 12 MB
-    code = "import sys, pathlib; from evalign.encoders.weights import tensor_places as t; t(pathlib.Path(sys.argv[1]))"
+    code = (
+        "import sys, pathlib; from evalign.encoders.safetensors_headers import tensor_places as places;"
+        "places(pathlib.Path(sys.argv[1]))"
+    )
     # One second; six minutes if the numbers are multiplied.
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], timeout=120, capture_output=True, text=True)
     assert "WeightsError" in done.stderr
@@ -382,7 +385,7 @@ FILES = {
 
 def read_rows(file: Path, kind: str, raw: bytes) -> None:
     """Rows are texts throughout, whatever stood in the file."""
-    jobs = pytest.importorskip("evalign.jobs.rows")
+    jobs = pytest.importorskip("evalign.data.rows")
     file.write_bytes(raw)
     try:
         rows = list(jobs.TableFile(str(file), jobs.Columns(), kind))

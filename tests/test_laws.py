@@ -16,16 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evalign
-from evalign.encoders.lstm_file import demonstration_file
-from evalign.encoders.opening import EncoderChoice, open_encoder
+from evalign.encoders.loading import EncoderChoice, open_encoder
+from evalign.encoders.lstm.file import demonstration_file
 from evalign.errors import SpecError
 from evalign.metrics.base import Metric, Scorer
 from evalign.metrics.bertscore import BERTScore
+from evalign.metrics.evalign_features import LEXICAL
 from evalign.metrics.learned_file import LearnedFile, Term
-from evalign.metrics.recipe_features import LEXICAL
 from evalign.metrics.registry import METRICS
 from evalign.metrics.signature import Signature
-from evalign.metrics.tokens import MULTIREF, count_idf
+from evalign.metrics.token_metric import MULTIREF, count_idf
 from evalign.testing import LAWS, LawBroken, check_metric
 from evalign.testing.sample import SENTENCES
 from evalign.tuning.combine import Combination, combine, expand_features

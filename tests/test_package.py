@@ -17,23 +17,25 @@ from evalign.metrics.registry import METRICS, metric_class
 
 ROOT = Path(evalign.__file__).parent
 LEVELS = [
-    ("types", "errors", "folders", "stopping", "version"),
+    ("types", "errors", "atomic_files", "cancellation", "version"),
     ("text", "matching", "stats"),
-    ("encoders",),
+    ("encoders", "losses"),
     ("metrics",),
-    ("tuning", "studies", "jobs", "render", "losses"),
+    ("data",),
+    ("analysis", "tuning", "render"),
+    ("studies",),
     ("testing",),
     ("server", "cli", "__main__"),
 ]
 LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
 TORCH_FILES = (
     "encoders/torch_hf.py",
-    "encoders/seq2seq_torch.py",
-    "encoders/torch_head.py",
+    "encoders/likelihood/torch_models.py",
+    "encoders/likelihood/output_layer.py",
     "matching/soft.py",
     "losses.py",
 )
-DRAWN = {"types.py": ("Alignment", "Report"), "metrics/likelihoods.py": ("Likelihoods",)}
+DRAWN = {"types.py": ("Alignment", "Report"), "metrics/pair_likelihood.py": ("Likelihoods",)}
 HEAVY = ("onnxruntime", "onnx", "scipy", "ot", "torch", "transformers", "tokenizers", "pandas", "sacrebleu", "rich")
 
 

@@ -16,8 +16,8 @@ import pytest
 from evalign.encoders.base import BatchingEncoder
 from evalign.encoders.batching import pad
 from evalign.encoders.fake import FakeEncoder
-from evalign.encoders.memory import EmbeddingMemory
-from evalign.encoders.opening import close_encoders
+from evalign.encoders.loading import close_encoders
+from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.matching.aggregate import f1, weighted_mean
 from evalign.matching.greedy import Greedy
 from evalign.matching.similarity import similarity
@@ -25,7 +25,7 @@ from evalign.metrics.base import Metric
 from evalign.metrics.bertscore import BERTScore
 from evalign.metrics.matching_metric import MatchingScorer
 from evalign.metrics.signature import Signature
-from evalign.metrics.tokens import PairScore, Side
+from evalign.metrics.token_metric import PairScore, Side
 from evalign.testing import LAWS, LawBroken, check_metric
 from evalign.types import Embedded, Floats, Report, Row, Segment, Tokens
 

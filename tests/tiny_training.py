@@ -5,8 +5,8 @@ from pathlib import Path
 import torch
 
 from evalign.tuning.encoder_trainee import EncoderTrainee
-from evalign.tuning.plan import TrainingPlan
 from evalign.tuning.rated_pairs import RatedPair
+from evalign.tuning.training_plan import TrainingPlan
 from tiny_models import SENTENCES
 
 PLAN = TrainingPlan(loss="cosent", epochs=3, batch=8, rate=3e-3, dev=0.25, seed=5, threads=1, patience=3)

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from evalign.metrics.base import Metric
     from evalign.metrics.bertscore import BERTScore
     from evalign.metrics.compat import score
+    from evalign.metrics.evalign_metric import Recipe
     from evalign.metrics.learned import Learned
     from evalign.metrics.lexical.bleu import BLEU
     from evalign.metrics.lexical.chrf import ChrF
-    from evalign.metrics.lexical.meteor import Meteor
+    from evalign.metrics.lexical.meteor.metric import Meteor
     from evalign.metrics.lexical.readability import FKGL, SMOG
-    from evalign.metrics.lexical.rouge import (
+    from evalign.metrics.lexical.rouge.metrics import (
         Rouge1,
         Rouge2,
         Rouge3,
@@ -48,10 +49,9 @@ if TYPE_CHECKING:
     from evalign.metrics.lisascore import LiSAScore
     from evalign.metrics.lstm import LSTM
     from evalign.metrics.moverscore import MoverScore
-    from evalign.metrics.recipe import Recipe
     from evalign.metrics.registry import metric
+    from evalign.metrics.sentence_vectors import EndToken, SBert
     from evalign.metrics.signature import Signature
-    from evalign.metrics.vectors import EndToken, SBert
     from evalign.text.idf import IDFTable
     from evalign.types import Alignment, Embedded, LayerReport, Report, Row, Segment, Tokens
 
@@ -62,7 +62,7 @@ _HOMES = {
     "BLEU": "metrics.lexical.bleu",
     "ChrF": "metrics.lexical.chrf",
     "Embedded": "types",
-    "EndToken": "metrics.vectors",
+    "EndToken": "metrics.sentence_vectors",
     "EvalignError": "errors",
     "FKGL": "metrics.lexical.readability",
     "IDFTable": "text.idf",
@@ -70,29 +70,29 @@ _HOMES = {
     "LayerReport": "types",
     "Learned": "metrics.learned",
     "LiSAScore": "metrics.lisascore",
-    "Meteor": "metrics.lexical.meteor",
+    "Meteor": "metrics.lexical.meteor.metric",
     "Metric": "metrics.base",
     "MoverScore": "metrics.moverscore",
-    "Recipe": "metrics.recipe",
+    "Recipe": "metrics.evalign_metric",
     "Report": "types",
-    "Rouge1": "metrics.lexical.rouge",
-    "Rouge2": "metrics.lexical.rouge",
-    "Rouge3": "metrics.lexical.rouge",
-    "Rouge4": "metrics.lexical.rouge",
-    "Rouge5": "metrics.lexical.rouge",
-    "Rouge6": "metrics.lexical.rouge",
-    "Rouge7": "metrics.lexical.rouge",
-    "Rouge8": "metrics.lexical.rouge",
-    "Rouge9": "metrics.lexical.rouge",
-    "RougeL": "metrics.lexical.rouge",
-    "RougeLsum": "metrics.lexical.rouge",
-    "RougeMEAD": "metrics.lexical.rouge",
-    "RougeS": "metrics.lexical.rouge",
-    "RougeSU": "metrics.lexical.rouge",
-    "RougeW": "metrics.lexical.rouge",
+    "Rouge1": "metrics.lexical.rouge.metrics",
+    "Rouge2": "metrics.lexical.rouge.metrics",
+    "Rouge3": "metrics.lexical.rouge.metrics",
+    "Rouge4": "metrics.lexical.rouge.metrics",
+    "Rouge5": "metrics.lexical.rouge.metrics",
+    "Rouge6": "metrics.lexical.rouge.metrics",
+    "Rouge7": "metrics.lexical.rouge.metrics",
+    "Rouge8": "metrics.lexical.rouge.metrics",
+    "Rouge9": "metrics.lexical.rouge.metrics",
+    "RougeL": "metrics.lexical.rouge.metrics",
+    "RougeLsum": "metrics.lexical.rouge.metrics",
+    "RougeMEAD": "metrics.lexical.rouge.metrics",
+    "RougeS": "metrics.lexical.rouge.metrics",
+    "RougeSU": "metrics.lexical.rouge.metrics",
+    "RougeW": "metrics.lexical.rouge.metrics",
     "Row": "types",
     "SARI": "metrics.lexical.sari",
-    "SBert": "metrics.vectors",
+    "SBert": "metrics.sentence_vectors",
     "SMOG": "metrics.lexical.readability",
     "Segment": "types",
     "Signature": "metrics.signature",

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from evalign.encoders.known import KNOWN
-from evalign.encoders.models import local_directory
+from evalign.encoders.locating import local_directory
+from evalign.encoders.pinned_models import KNOWN
 
 FAKE = "bertscore(model=fake)"
 

@@ -8,11 +8,11 @@ import pytest
 from rich.console import Console
 
 import evalign
-from evalign.encoders.lstm import LSTMModel
-from evalign.encoders.lstm_cell import CellWeights
-from evalign.encoders.lstm_file import demonstration_file, save_lstm
-from evalign.encoders.lstm_words import WordRows
-from evalign.render.explain_lstm import explain_lstm
+from evalign.encoders.lstm.cell import CellWeights
+from evalign.encoders.lstm.encoder import LSTMModel
+from evalign.encoders.lstm.file import demonstration_file, save_lstm
+from evalign.encoders.lstm.words import WordRows
+from evalign.render.explain.lstm import explain_lstm
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import time
 import pytest
 
 from evalign.cli.train import PLAN
+from evalign.data.rows import Columns, TableFile
 from evalign.encoders.digest import file_digest
-from evalign.encoders.lstm_file import load_lstm
-from evalign.jobs.rows import Columns, TableFile
+from evalign.encoders.lstm.file import load_lstm
 from evalign.tuning.rated_pairs import read_pairs, split
 from tiny_training import rated_pairs
 

@@ -17,7 +17,7 @@ import evalign
 from evalign.cli.main import main
 from evalign.encoders.base import BatchingEncoder, Reading
 from evalign.encoders.fake import FakeEncoder
-from evalign.encoders.opening import (
+from evalign.encoders.loading import (
     EMBEDDINGS,
     EMBEDDINGS_BYTES,
     EncoderChoice,

@@ -18,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 
 from evalign.encoders import pack_folder
 from evalign.encoders.fake import FakeEncoder
-from evalign.encoders.weights import file_tensors
+from evalign.encoders.safetensors_headers import file_tensors
 from kept_embeddings import assert_same, cached, counting, knowing, packs
 from tiny_models import SENTENCES, open_ort
 
@@ -186,7 +186,7 @@ def test_text_that_a_tokenizer_now_cuts_otherwise_is_a_miss(small):
 WRITER = """
 import sys
 from evalign.encoders import pack_folder
-from evalign.encoders.cache import CachedEncoder
+from evalign.encoders.disk_cache import CachedEncoder
 from evalign.encoders.fake import FakeEncoder
 from evalign.encoders.pack_folder import PackFolder
 from pathlib import Path
@@ -252,13 +252,13 @@ def test_killed_at_any_time_it_leaves_a_usable_folder(tmp_path, caplog):
 def test_killed_in_the_middle_of_a_pack(tmp_path, caplog):
     killed = """
 import os, sys
-from evalign.encoders import packs
-save = packs.save
+from evalign.encoders import vector_pack
+save = vector_pack.save
 def half_saved(tensors):
     [part] = __import__("pathlib").Path(sys.argv[1]).glob("*/.pack-*.part")
     part.write_bytes(save(tensors)[:100])
     os.kill(os.getpid(), 9)
-packs.save = half_saved
+vector_pack.save = half_saved
 """
     process = subprocess.run([sys.executable, "-c", killed + WRITER, str(tmp_path), "0", "9", "9999"])
     assert process.returncode == -signal.SIGKILL

@@ -13,9 +13,9 @@ from original_programs import MeteorJar
 
 import evalign
 from evalign.errors import MissingExtraError, SpecError, TextTooLongError
-from evalign.metrics.lexical import meteor as module
-from evalign.metrics.lexical.meteor import NO_DATA, Meteor
-from evalign.metrics.lexical.meteor_data import find_meteor_files
+from evalign.metrics.lexical.meteor import metric as module
+from evalign.metrics.lexical.meteor.data_files import find_meteor_files
+from evalign.metrics.lexical.meteor.metric import NO_DATA, Meteor
 from evalign.testing.sample import SENTENCES
 from evalign.types import Row
 

@@ -14,14 +14,14 @@ from rich.console import Console
 
 import evalign
 from evalign.errors import FileFormatError
-from evalign.metrics.lexical import meteor_paraphrases
-from evalign.metrics.lexical.meteor import Meteor
-from evalign.metrics.lexical.meteor_data import DataFile, Synonyms, find_meteor_files
-from evalign.metrics.lexical.meteor_matchers import MODULES, Matchers, Resources
-from evalign.metrics.lexical.meteor_normalize import Abbreviations, meteor_words
-from evalign.metrics.lexical.meteor_paraphrases import PhraseNumbers, load_paraphrases
-from evalign.metrics.lexical.meteor_stems import meteor_stemmer
-from evalign.render.explain_meteor import explain_meteor
+from evalign.metrics.lexical.meteor import paraphrases
+from evalign.metrics.lexical.meteor.data_files import DataFile, Synonyms, find_meteor_files
+from evalign.metrics.lexical.meteor.matchers import MODULES, Matchers, Resources
+from evalign.metrics.lexical.meteor.metric import Meteor
+from evalign.metrics.lexical.meteor.paraphrases import PhraseNumbers, load_paraphrases
+from evalign.metrics.lexical.meteor.stems import meteor_stemmer
+from evalign.metrics.lexical.meteor.tokenizer import Abbreviations, meteor_words
+from evalign.render.explain.meteor import explain_meteor
 from evalign.text.stemming import snowball
 
 # What the stemmers in METEOR's jar give (java -cp meteor-1.5.jar Stemmer en|de|fr|es) where Snowball 3 gives otherwise.
@@ -113,7 +113,7 @@ def test_order_of_paraphrases(table: DataFile) -> None:
 
 
 def cached(table: DataFile) -> Path:
-    return next(file for file in (meteor_paraphrases.cache_folder() / "meteor").iterdir() if file.suffix == ".bin")
+    return next(file for file in (paraphrases.cache_folder() / "meteor").iterdir() if file.suffix == ".bin")
 
 
 def asked(table: DataFile) -> list[int]:
@@ -126,7 +126,7 @@ def asked(table: DataFile) -> list[int]:
 
 def test_cache_is_written_once_and_read_back(table: DataFile, monkeypatch: pytest.MonkeyPatch) -> None:
     first = asked(table)
-    monkeypatch.setattr(meteor_paraphrases, "parse_paraphrases", None)  # may not be called again
+    monkeypatch.setattr(paraphrases, "parse_paraphrases", None)  # may not be called again
     assert asked(table) == first
 
 

@@ -16,10 +16,10 @@ from original_programs import RougeScript
 
 import evalign
 from evalign.errors import MissingExtraError
-from evalign.metrics.lexical import rouge155_data
-from evalign.metrics.lexical.rouge155_data import lexicon
-from evalign.metrics.lexical.rouge_bootstrap import Bootstrap, resampled_sums
-from evalign.metrics.lexical.rouge_reading import ReadingOptions, normaliser
+from evalign.metrics.lexical.rouge import word_lists
+from evalign.metrics.lexical.rouge.bootstrap import Bootstrap, resampled_sums
+from evalign.metrics.lexical.rouge.reading import ReadingOptions, normaliser
+from evalign.metrics.lexical.rouge.word_lists import lexicon
 from evalign.types import Row, Segment
 
 FIELDS = {"R": "recall", "P": "precision", "F": "f1"}
@@ -203,7 +203,7 @@ def test_every_stem(file: Path) -> None:
 
 
 def test_without_the_wheel_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rouge155_data, "WHEEL", "a-wheel-that-is-not-here")
+    monkeypatch.setattr(word_lists, "WHEEL", "a-wheel-that-is-not-here")
     lexicon.cache_clear()
     with pytest.raises(MissingExtraError, match=r"pip install 'evalign\[rouge155\]'"):
         evalign.metric("rouge1(mode=rouge155, stem=true)").scorer()

@@ -15,10 +15,10 @@ from rouge_score.rouge_scorer import RougeScorer
 
 import evalign
 from evalign.errors import SpecError, TextTooLongError
-from evalign.metrics.lexical import lcs, rouge_reading
-from evalign.metrics.lexical.ngrams import common_grams
-from evalign.metrics.lexical.rouge_reading import Reader, ReadingOptions
-from evalign.metrics.lexical.skip_bigrams import pair_count, pair_hits
+from evalign.metrics.lexical.rouge import lcs, reading
+from evalign.metrics.lexical.rouge.ngrams import common_grams
+from evalign.metrics.lexical.rouge.reading import Reader, ReadingOptions
+from evalign.metrics.lexical.rouge.skip_bigrams import pair_count, pair_hits
 from evalign.text.porter import nltk_porter
 from evalign.text.sentences import split_sentences
 from evalign.text.words import ascii_words, unicode_words
@@ -405,13 +405,13 @@ def test_ngrams_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     lengths = [[chance.randrange(30) for _ in range(200)] for _ in range(2)]
     texts = [["".join(chance.choices("abc\U0010ffff\ud800", k=length)) for length in side] for side in lengths]
     whole = [common_grams(*texts, order).tolist() for order in (1, 2, 3)]
-    monkeypatch.setattr("evalign.metrics.lexical.ngrams.CHUNK_LETTERS", 50)
-    monkeypatch.setattr("evalign.metrics.lexical.ngrams.CHUNK_PAIRS", 3)
+    monkeypatch.setattr("evalign.metrics.lexical.rouge.ngrams.CHUNK_LETTERS", 50)
+    monkeypatch.setattr("evalign.metrics.lexical.rouge.ngrams.CHUNK_PAIRS", 3)
     assert [common_grams(*texts, order).tolist() for order in (1, 2, 3)] == whole
 
 
 def test_a_reader_forgets_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rouge_reading, "REMEMBERED", 2000)
+    monkeypatch.setattr(reading, "REMEMBERED", 2000)
     reader = Reader(ReadingOptions())
     for number in range(200):
         known = reader.read([f"new{number} words", "words here"])

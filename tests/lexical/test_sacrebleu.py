@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.base import Metric as PeerMetric
 
 import evalign
+from evalign.analysis.scoring import score_source
 from evalign.errors import InputError, SpecError, TextTooLongError
-from evalign.jobs.scoring import score_source
 from evalign.metrics.base import Metric
 from evalign.metrics.lexical.sacrebleu_adapter import SacrebleuScoring
 from evalign.types import Row

@@ -14,10 +14,10 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
 from evalign.errors import InputError, SpecError
-from evalign.matching import plans
+from evalign.matching import transport_plans
 from evalign.matching.ngrams import cosines
-from evalign.matching.plans import exact, partial, sinkhorn, unbalanced
 from evalign.matching.transport import COSTS, cosine_cost, cost_matrix, euclidean_cost, mover_score
+from evalign.matching.transport_plans import exact, partial, sinkhorn, unbalanced
 
 KINDS = ("square", "wide", "tall", "zero masses", "ties", "equal masses", "one token", "equal texts")
 SEEDS = range(15)
@@ -232,7 +232,7 @@ def test_extreme_numbers_stay_numbers(name, unit):
 def test_a_solver_that_is_stopped_says_so_and_hands_out_a_valid_plan(seed, pivots, monkeypatch, capfd):
     cost, a, b = random_problem("tall", seed)
     best = {name: method(cost, a, b).total for name, method in METHODS.items()}
-    monkeypatch.setattr(plans, "MAX_PIVOTS", pivots)
+    monkeypatch.setattr(transport_plans, "MAX_PIVOTS", pivots)
     stopped = {name: METHODS[name](cost, a, b) for name in ("exact", "partial", "unbalanced")}
     stopped["sinkhorn"] = sinkhorn(cost, a, b, 1e-3, max_rounds=1)
     for name, result in stopped.items():
@@ -248,7 +248,7 @@ def test_a_solver_that_is_stopped_says_so_and_hands_out_a_valid_plan(seed, pivot
 @pytest.mark.parametrize(("kind", "seed", "fraction", "pivots"), [("equal texts", 30, 0.1, 6), ("wide", 4, 0.9, 25)])
 def test_a_stopped_partial_moves_no_more_than_its_fraction(kind, seed, fraction, pivots, monkeypatch):
     """With POT 0.9.7 the plan, once its marginals are put right, moves too much in these."""
-    monkeypatch.setattr(plans, "MAX_PIVOTS", pivots)
+    monkeypatch.setattr(transport_plans, "MAX_PIVOTS", pivots)
     assert partial(*random_problem(kind, seed), fraction).moved == pytest.approx(fraction, abs=1e-11)
 
 
@@ -269,7 +269,7 @@ def test_first_use_loads_no_framework_and_leaves_the_environment_alone():
     """`import ot` by itself loads torch where it is installed."""
     code = (
         "import os, sys; before = dict(os.environ)\n"
-        "from evalign.matching.plans import exact\n"
+        "from evalign.matching.transport_plans import exact\n"
         "assert 'ot' not in sys.modules and 'scipy' not in sys.modules\n"
         "print(exact([[0.5]], [1], [2]).total, 'torch' in sys.modules, dict(os.environ) == before)"
     )

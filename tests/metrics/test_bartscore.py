@@ -17,7 +17,7 @@ import torch
 import transformers
 
 import evalign
-from evalign.encoders.likelihood import LOWEST, Passage, close_likelihoods, open_likelihood, plan_pairs
+from evalign.encoders.likelihood.base import LOWEST, Passage, close_likelihoods, open_likelihood, plan_pairs
 from evalign.encoders.torch_hf import torch_threads
 from evalign.errors import (
     LengthMismatchError,
@@ -230,7 +230,7 @@ def test_tokens_carry_their_places_and_log_probabilities(bartscore):
 def test_explained_on_one_screen(bartscore):
     from rich.console import Console
 
-    from evalign.render.explain_bartscore import explain_bartscore
+    from evalign.render.explain.bartscore import explain_bartscore
 
     metric, pair = bartscore("bart"), ("the river", "a river [b]")
     console = Console(width=100, record=True, file=open(os.devnull, "w"))  # noqa: SIM115

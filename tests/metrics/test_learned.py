@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import evalign
-from evalign.encoders.memory import EmbeddingMemory
+from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.errors import LengthMismatchError, SpecError, TableError
 from evalign.metrics.features import FeatureScorer, length_ratio, parse_features
 from evalign.metrics.learned_file import LearnedFile, Term

@@ -10,10 +10,10 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 import evalign
-from evalign.encoders.lstm import LSTMModel, sentence_vectors, trace
-from evalign.encoders.lstm_cell import CellWeights
-from evalign.encoders.lstm_file import FORMAT, demonstration_file, load_lstm, save_lstm
-from evalign.encoders.lstm_words import GROUPS, WordRows, split_words, word_vectors
+from evalign.encoders.lstm.cell import CellWeights
+from evalign.encoders.lstm.encoder import LSTMModel, sentence_vectors, trace
+from evalign.encoders.lstm.file import FORMAT, demonstration_file, load_lstm, save_lstm
+from evalign.encoders.lstm.words import GROUPS, WordRows, split_words, word_vectors
 from evalign.errors import ModelNotFoundError, SpecError, WeightsError
 
 WORDS = ("a", "cat", "dog", "mat", "on", "sat", "the")
@@ -133,7 +133,7 @@ def rewritten(file, change):
 
 def resealed(change):
     """A change by somebody who also computes the digest: then the content itself must be looked at."""
-    from evalign.encoders.lstm_file import _digest
+    from evalign.encoders.lstm.file import _digest
 
     def both(tensors, said):
         change(tensors, said)

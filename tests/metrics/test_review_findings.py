@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import evalign
+from evalign.atomic_files import whole_file
 from evalign.encoders.base import BatchingEncoder
-from evalign.encoders.opening import EncoderChoice, open_encoder
+from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.errors import FileFormatError, ModelError, SpecError, WeightsError
-from evalign.folders import whole_file
 
 
 def test_a_model_that_gives_nan_is_refused(tiny, monkeypatch):

@@ -2,10 +2,10 @@
 
 import random
 
-from evalign.jobs.comparing import compare_sources
-from evalign.jobs.comparison import ComparisonPlan
-from evalign.jobs.rows import InMemory
-from evalign.jobs.scoring import score_source
+from evalign.analysis.comparison.run import compare_sources
+from evalign.analysis.comparison.values import ComparisonPlan
+from evalign.analysis.scoring import score_source
+from evalign.data.rows import InMemory
 from evalign.metrics.registry import metric
 from evalign.render.documents import corpus_document, metric_entry, row_entry
 from evalign.render.export import bundle

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from corpus_samples import module_page, sample_document, synthetic_rows
 
-from evalign.jobs.disagreement import places
-from evalign.stats.sums import ExactSum
+from evalign.analysis.disagreement import places
+from evalign.stats.exact_sums import ExactSum
 
 NAMES = ("sortedNumbers", "quantile", "exactSum", "binEdges", "binCounts", "percentiles", "numberText", "pText",
          "densityOf")  # fmt: skip

@@ -10,10 +10,10 @@ import pytest
 from corpus_samples import module_page, sample_document, synthetic_rows
 from pair_samples import pair_file
 
-from evalign.jobs.comparing import compare_sources
-from evalign.jobs.comparison import ComparisonPlan
-from evalign.jobs.rows import Columns, InMemory, TableFile
-from evalign.jobs.scoring import score_source
+from evalign.analysis.comparison.run import compare_sources
+from evalign.analysis.comparison.values import ComparisonPlan
+from evalign.analysis.scoring import score_source
+from evalign.data.rows import Columns, InMemory, TableFile
 from evalign.metrics.registry import metric
 from evalign.render.documents import schema
 from evalign.stats.bootstrap import Resampling

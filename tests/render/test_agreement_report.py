@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from evalign import metric
-from evalign.jobs.agreement import Agreement, Judgement, Plan, judge
-from evalign.jobs.disagreement import human_places, places, worst
-from evalign.jobs.rated import rate
-from evalign.jobs.rows import InMemory
-from evalign.render.agreement_html import agreement_html
-from evalign.render.agreement_plots import pictures, save_pictures
+from evalign.analysis.agreement import Agreement, Judgement, Plan, judge
+from evalign.analysis.disagreement import human_places, places, worst
+from evalign.analysis.rated_tables import rate
+from evalign.data.rows import InMemory
+from evalign.render.agreement.html import agreement_html
+from evalign.render.agreement.plots import pictures, save_pictures
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.estimate import Estimate
 from evalign.types import Row

@@ -12,7 +12,7 @@ from evalign.errors import SpecError
 from evalign.matching.registry import every_name
 from evalign.metrics.every_matching import align_every
 from evalign.render.documents import alignment_document, matching_name, report_document, schema
-from evalign.text.pieces import word_numbers
+from evalign.text.word_numbers import word_numbers
 from evalign.types import Tokens
 
 HOSTILE = [

@@ -7,7 +7,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from evalign.encoders.likelihood import LOWEST, close_likelihoods
+from evalign.encoders.likelihood.base import LOWEST, close_likelihoods
 from evalign.metrics.bartscore import BARTScore
 from evalign.render.documents import schema
 from tiny_torch_models import build

@@ -13,8 +13,8 @@ matplotlib = pytest.importorskip("matplotlib", reason="plots need the extra 'plo
 
 from matplotlib._pylab_helpers import Gcf  # noqa: E402
 
-from evalign.render import plots  # noqa: E402
-from evalign.render.plots import Bar, Curve, Panel  # noqa: E402
+from evalign.render import figures  # noqa: E402
+from evalign.render.figures import Bar, Curve, Panel  # noqa: E402
 
 LONG = "bertscore(model=/models/a-folder-with-a-name/german-bert-base-cased-{}, layer={}, idf=references, rescale=true)"
 NAMES = {
@@ -29,7 +29,7 @@ def forest(names, aspects=1):
     bars = [Bar(name, value, value - 0.1, value + 0.1, 1 + place // 3) for place, (name, value) in
             enumerate(zip(names, values.tolist(), strict=True))]  # fmt: skip
     bars[-1] = Bar(names[-1], None)
-    return plots.forest({f"aspect {place}": bars for place in range(aspects)}, "pearson")
+    return figures.forest({f"aspect {place}": bars for place in range(aspects)}, "pearson")
 
 
 def panels(names, rows):
@@ -40,27 +40,27 @@ def panels(names, rows):
 
 def scatter(names, rows, groups):
     human, made = panels(names, rows)
-    return plots.scatter(human, made, "people", [f"group {row % groups}" for row in range(rows)])
+    return figures.scatter(human, made, "people", [f"group {row % groups}" for row in range(rows)])
 
 
 def violins(names):
     human, made = panels(names, 100)
     part = np.digitize(human, np.quantile(human, [0.2, 0.4, 0.6, 0.8]))
     split = [Panel(one.title, "", [one.values[part == place] for place in range(5)]) for one in made]
-    return plots.violins(["-0.55\nto\n-0.26"] * 5, split, "people: coherence")
+    return figures.violins(["-0.55\nto\n-0.26"] * 5, split, "people: coherence")
 
 
 def matrix(names):
     _, made = panels(names, 50)
     values = np.corrcoef([one.values for one in made])
     values[0, -1] = np.nan
-    return plots.correlations(names, values, "pearson")
+    return figures.correlations(names, values, "pearson")
 
 
 def length(names):
     mean = np.linspace(20, 30, 8)
     curve = Curve(np.arange(8.0) * 5, mean, mean - 4, mean + 4)
-    return plots.length_errors([Panel(name, "", curve) for name in names], mean, "words in the reference")
+    return figures.length_errors([Panel(name, "", curve) for name in names], mean, "words in the reference")
 
 
 FIGURES = {
@@ -81,7 +81,7 @@ def shown_texts(figure, monkeypatch):
         drawn.append(text)
         draw(text, renderer)
 
-    with plots.styled(), monkeypatch.context() as patch:
+    with figures.styled(), monkeypatch.context() as patch:
         patch.setattr(matplotlib.text.Text, "draw", spy)
         figure.draw_without_rendering()
         texts = [text for text in dict.fromkeys(drawn) if text.get_visible() and text.get_text().strip()]
@@ -102,51 +102,51 @@ def test_no_text_meets_another_or_leaves_the_figure(name, tmp_path, monkeypatch)
             wide = min(box.x1, its_box.x1) - max(box.x0, its_box.x0)
             high = min(box.y1, its_box.y1) - max(box.y0, its_box.y0)
             assert wide < 1 or high < 1, f"{text.get_text()!r} meets {other.get_text()!r}"
-    plots.save(figure, tmp_path / "a.svg")
+    figures.save(figure, tmp_path / "a.svg")
     assert (tmp_path / "a.svg").stat().st_size < 1_000_000
 
 
 def test_png_and_svg_and_nothing_else(tmp_path):
     figure = forest(NAMES[2])
-    plots.save(figure, tmp_path / "a.png")
+    figures.save(figure, tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(SpecError, match=r"saved as \.png or \.svg"):
-        plots.save(figure, tmp_path / "a.pdf")
+        figures.save(figure, tmp_path / "a.pdf")
 
 
 @pytest.mark.parametrize("name", ["forest 12 4", "scatter 2 50 7", "scatter 2 10000 7", "matrix 12"])
 def test_the_same_figure_is_the_same_bytes(name):
     first, second = FIGURES[name](), FIGURES[name]()
-    assert plots.svg(first) == plots.svg(second)
-    assert plots.png(first) == plots.png(second)
+    assert figures.svg(first) == figures.svg(second)
+    assert figures.png(first) == figures.png(second)
 
 
 def test_nothing_global_is_kept():
     before = dict(matplotlib.rcParams)
-    plots.svg(forest(NAMES[2]))
+    figures.svg(forest(NAMES[2]))
     assert dict(matplotlib.rcParams) == before
     assert Gcf.figs == {}
 
 
 def test_matplotlib_is_known_in_one_place():
-    source = Path(plots.__file__).parents[1]
+    source = Path(figures.__file__).parents[1]
     naming = [path for path in source.rglob("*.py") if "import matplotlib" in path.read_text("utf-8")
               or "from matplotlib" in path.read_text("utf-8")]  # fmt: skip
-    assert [path.relative_to(source).as_posix() for path in naming] == ["render/plots.py"]
+    assert [path.relative_to(source).as_posix() for path in naming] == ["render/figures.py"]
     assert "pyplot" not in naming[0].read_text("utf-8")
 
 
 def test_constant_and_single_values_are_drawn():
     one = np.full(4, 0.5)
-    plots.svg(plots.scatter(one, [Panel("a", "", one)], "people"))
-    plots.svg(plots.violins(["1", "2"], [Panel("a", "", [one, one[:1]])], "people"))
-    plots.svg(plots.correlations(["a", "b"], np.full((2, 2), np.nan), "pearson"))
+    figures.svg(figures.scatter(one, [Panel("a", "", one)], "people"))
+    figures.svg(figures.violins(["1", "2"], [Panel("a", "", [one, one[:1]])], "people"))
+    figures.svg(figures.correlations(["a", "b"], np.full((2, 2), np.nan), "pearson"))
     flat = Curve(one[:1], one[:1] * 0, one[:1] * 0, one[:1] * 0)
-    plots.svg(plots.length_errors([Panel("a", "", flat)], one[:1], "words"))
+    figures.svg(figures.length_errors([Panel("a", "", flat)], one[:1], "words"))
 
 
 def test_groups_differ_in_colour_and_marker():
-    assert len(set(plots.PALETTE)) == len(set(plots.MARKERS)) == plots.MOST_GROUPS == 7
+    assert len(set(figures.PALETTE)) == len(set(figures.MARKERS)) == figures.MOST_GROUPS == 7
     assert len(scatter(NAMES[2], 50, 7).legends[0].get_texts()) == 7
     assert scatter(NAMES[2], 50, 30).legends == []
 

@@ -5,12 +5,12 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
 
-from evalign.render import study_plots
-from evalign.render.plots import Panel, svg
-from evalign.render.study_html import study_html
-from evalign.render.study_markdown import study_markdown
-from evalign.render.study_page import Plate, StudyPage, StudyTable
-from evalign.render.study_plots import Shape, Violin
+from evalign.render.figures import Panel, svg
+from evalign.render.study import plots
+from evalign.render.study.html import study_html
+from evalign.render.study.markdown import study_markdown
+from evalign.render.study.page import Plate, StudyPage, StudyTable
+from evalign.render.study.plots import Shape, Violin
 
 EVIL = '<script>alert(1)</script> | "x" *y*'
 PAGE = StudyPage(
@@ -40,20 +40,20 @@ def test_what_is_missing_is_named_everywhere():
 
 
 FIGURES = {
-    "histograms": lambda names: study_plots.histograms(
+    "histograms": lambda names: plots.histograms(
         [Panel(name, "", {"source": np.arange(40), "reference": np.full(9, 3)}) for name in names], "tokens", (20, 900)
     ),
-    "ranges": lambda names: study_plots.ranges(
+    "ranges": lambda names: plots.ranges(
         [Panel(name, "", {"greedy": {"a long name of a series": (1.0, 1.0, 1.0)}}) for name in names],
         ["a long name of a series", "one that no panel has"],
         "F1",
     ),
-    "violin_rows": lambda names: study_plots.violin_rows(
+    "violin_rows": lambda names: plots.violin_rows(
         [Panel(name, "note", [Violin("a row", [SHAPE]), Violin("two", [SHAPE, SHAPE])]) for name in names],
         "F1",
         ("true pairs", "negatives"),
     ),
-    "densities": lambda names: study_plots.densities(
+    "densities": lambda names: plots.densities(
         [Panel(name, "d 1.0", {"true pairs": SHAPE, "negatives": SHAPE}) for name in names], "F1"
     ),
 }

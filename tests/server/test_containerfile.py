@@ -9,7 +9,7 @@ import pytest
 
 from evalign.cli.main import COMMANDS
 from evalign.cli.serve import serve
-from evalign.encoders.known import MINILM
+from evalign.encoders.pinned_models import MINILM
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "Containerfile").read_text("utf-8").replace("\\\n", " ")

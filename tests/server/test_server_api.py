@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import evalign
-from evalign.encoders import opening
-from evalign.encoders.opening import EncoderChoice, open_encoder
+from evalign.encoders import loading
+from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.metrics.registry import METRICS
-from evalign.metrics.tokens import count_idf
+from evalign.metrics.token_metric import count_idf
 from evalign.render.documents import schema
 from evalign.server.app import SPARE_ENCODERS
 from evalign.server.openapi import BODIES
@@ -169,8 +169,8 @@ def test_comparing_rows_and_comparing_scores_give_the_same(fake_server, spec):
     ]
     body = {"samples": 200, "seed": 7}
     compared = fake_server.post("/api/compare", json=body | {"rows": rows, "metrics": [spec]}).json()["comparison"]
-    from evalign.jobs.comparing import compare_systems
-    from evalign.jobs.comparison import ComparisonPlan
+    from evalign.analysis.comparison.run import compare_systems
+    from evalign.analysis.comparison.values import ComparisonPlan
     from evalign.stats.bootstrap import Resampling
 
     plan = ComparisonPlan(resampling=Resampling(200, 7))
@@ -244,7 +244,7 @@ def test_a_walk_through_all_layers_keeps_few_encoders(minilm_server):
         body = PAIR | {"metric": f"bertscore(layer={layer})", "matchings": "own"}
         assert minilm_server.post("/api/align", json=body).status_code == 200
     most = len(minilm_server.service.settings.models) + SPARE_ENCODERS
-    assert len(opening._kept) <= most
+    assert len(loading._kept) <= most
 
 
 def test_the_catalogue(minilm_server):

@@ -7,7 +7,7 @@ import pytest
 from server_answers import JSON, refused
 
 import evalign
-from evalign.encoders import models as finding
+from evalign.encoders import locating as finding
 from evalign.server.settings import Limits
 
 PAIR = {"candidate": "the cat sat", "reference": "a cat was sitting", "metric": "bertscore(model=fake)"}
@@ -113,7 +113,7 @@ def test_unlisted_models_are_refused_before_the_disk_is_touched(fake_server, mon
         raise AssertionError("looked for a model on the disk")
 
     monkeypatch.setattr(finding, "locate", touched)
-    monkeypatch.setattr("evalign.encoders.opening.locate", touched)
+    monkeypatch.setattr("evalign.encoders.loading.locate", touched)
     monkeypatch.setattr("os.path.isdir", touched)
     status, error = refused(fake_server, "/api/align", json.dumps(PAIR | {"metric": f'bertscore(model="{model}")'}))
     assert status == 422

@@ -6,10 +6,10 @@ from sacrebleu.tokenizers.tokenizer_base import BaseTokenizer
 
 from evalign import metric
 from evalign.metrics.rows import make_rows
-from evalign.server import corpora
+from evalign.server import corpus_requests
 from evalign.text.porter import nltk_porter
-from evalign.text.remembering import forget
 from evalign.text.stemming import snowball
+from evalign.text.word_caches import forget
 
 
 def tokenisers(kind=BaseTokenizer):
@@ -36,7 +36,7 @@ def test_every_memory_of_sacrebleu_can_be_emptied():
 )
 def test_many_requests_do_not_fill_the_memory(fake_server, monkeypatch, spec, memory):
     forget()
-    monkeypatch.setattr(corpora, "REMEMBERED", 1000)
+    monkeypatch.setattr(corpus_requests, "REMEMBERED", 1000)
     for number in range(12):
         rows = [{"candidate": f"{'long' * 50}{number}a", "references": f"{'word' * 50}{number}b"}]
         assert fake_server.post("/api/score", json={"rows": rows, "metrics": [spec]}).status_code == 200

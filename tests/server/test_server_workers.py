@@ -7,12 +7,12 @@ import time
 import pytest
 from server_answers import PATIENCE, played
 
+from evalign.cancellation import Stopped, check_stopped, stop_when
 from evalign.encoders.fake import FakeEncoder
-from evalign.encoders.keeping import Kept
-from evalign.encoders.memory import EmbeddingMemory
+from evalign.encoders.model_pool import Kept
+from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.server.errors import ApiError
-from evalign.server.workers import ClientGone, WorkerPool
-from evalign.stopping import Stopped, check_stopped, stop_when
+from evalign.server.worker_pool import ClientGone, WorkerPool
 
 
 def with_pool(workers, queue, scene):

@@ -9,7 +9,7 @@ from scipy import stats
 from evalign.errors import InputError, LengthMismatchError, UndefinedStatisticError
 from evalign.stats import concordance
 from evalign.stats.correlation import CORRELATIONS, correlation
-from evalign.stats.rowwise import correlate_rows
+from evalign.stats.row_correlations import correlate_rows
 from evalign.stats.weighted import weighted
 
 SCIPY = {

@@ -14,8 +14,8 @@ from evalign.stats.bootstrap import Resampling
 from evalign.stats.clusters import adjusted, clusters
 from evalign.stats.correlation import CORRELATIONS, pearson
 from evalign.stats.levels import Rated, level_function
+from evalign.stats.score_swaps import swap_difference
 from evalign.stats.significance import compare_all, permutation_test, williams, williams_from_correlations
-from evalign.stats.swaps import swap_difference
 
 
 def three(n: int, seed: int, better: float = 0.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

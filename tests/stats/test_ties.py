@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 import evalign
-from evalign.jobs.disagreement import places
+from evalign.analysis.disagreement import places
 from evalign.stats.clusters import clusters
 from evalign.stats.correlation import kendall, spearman
-from evalign.stats.rowwise import correlate_rows
+from evalign.stats.row_correlations import correlate_rows
 from evalign.stats.ties import merged
 
 # The same F1 by two ways of computing it: many of the doubles differ.

@@ -14,25 +14,26 @@ from started_studies import start_study
 
 import evalign
 from evalign.cli.main import main
-from evalign.encoders.opening import EncoderChoice, open_encoder
+from evalign.data.rows import Columns
+from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.errors import InputError, SpecError
-from evalign.jobs.rows import Columns
 from evalign.metrics.bertscore import BERTScore
-from evalign.render.study_html import study_html
-from evalign.render.study_page import save_study
+from evalign.render.study.html import study_html
+from evalign.render.study.page import save_study
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.correlation import correlation
-from evalign.stats.levels import Rated, agreement
-from evalign.studies import german_numbers, german_systems, german_tuning
-from evalign.studies.german import GERMAN, GermanPlan, named_models, run_german
-from evalign.studies.german_data import Asked, rated_rows, read_rated, training_pairs
-from evalign.studies.german_numbers import CORRELATIONS, ERRORS, FITTED_RMSE, MAE, RMSE, judge_systems
-from evalign.studies.german_page import german_page
-from evalign.studies.german_systems import LEXICAL, POOLINGS, System, pooled, score_systems
-from evalign.studies.german_tuning import PAPER
-from evalign.studies.steps import Steps
+from evalign.stats.levels import Rated
+from evalign.stats.levels import agreement as level_agreement
+from evalign.studies.german import agreement, systems, tuning
+from evalign.studies.german.agreement import CORRELATIONS, ERRORS, FITTED_RMSE, MAE, RMSE, judge_systems
+from evalign.studies.german.data import Asked, rated_rows, read_rated, training_pairs
+from evalign.studies.german.page import german_page
+from evalign.studies.german.study import GERMAN, GermanPlan, named_models, run_german
+from evalign.studies.german.systems import LEXICAL, POOLINGS, System, pooled, score_systems
+from evalign.studies.german.tuning import PAPER
+from evalign.studies.step_cache import Steps
 from evalign.text.idf import FixedWeights
-from evalign.tuning.plan import Watch
+from evalign.tuning.training_plan import Watch
 from evalign.types import Row
 
 pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
@@ -175,7 +176,7 @@ def test_correlations_and_their_intervals_over_documents(study):
     for one in study.verdict.systems:
         for name in CORRELATIONS:
             rated = Rated(one.scored.scores, study.rows.shares, documents)
-            expected = agreement(rated, name, "segment", RESAMPLING)
+            expected = level_agreement(rated, name, "segment", RESAMPLING)
             assert one.estimates[name] == expected
             assert expected.value == pytest.approx(correlation(name)(one.scored.scores, study.rows.human))
 
@@ -351,8 +352,8 @@ def test_a_tuned_encoder_is_scored_with_the_same_layer(model, tuned_plan, tmp_pa
     assert system(study, "BERTScore, fine-tuned + IDF")
 
     monkeypatch.setattr("evalign.metrics.matching_metric.open_encoder", refuse)  # a second run opens and trains nothing
-    monkeypatch.setattr("evalign.metrics.vectors.open_encoder", refuse)
-    monkeypatch.setattr(german_tuning, "import_module", refuse)
+    monkeypatch.setattr("evalign.metrics.sentence_vectors.open_encoder", refuse)
+    monkeypatch.setattr(tuning, "import_module", refuse)
     again = run_german([model], example(), tuned_plan, steps)
     assert study_html(german_page(again)) == study_html(german_page(study))
 
@@ -362,7 +363,7 @@ def test_a_damaged_tuned_encoder_is_trained_anew(model, tuned_plan, tmp_path, da
     plan = replace(tuned_plan.training, epochs=1)
 
     def tune():
-        return german_tuning.fine_tune(model, tuned_plan.pairs, plan, tmp_path, Watch(lambda _: None))
+        return tuning.fine_tune(model, tuned_plan.pairs, plan, tmp_path, Watch(lambda _: None))
 
     first = tune()
     weights, record = first.directory / "model.safetensors", first.directory / "training.json"
@@ -406,7 +407,7 @@ def test_other_ratings_use_the_same_scores_and_other_numbers(model, tmp_path, mo
 
 def test_going_on_with_some_blocks_gives_the_same_bits(model, tmp_path, monkeypatch):
     """References come again in later blocks: what a text was encoded with must not depend on what was kept."""
-    monkeypatch.setattr(german_systems, "BLOCK", 3)
+    monkeypatch.setattr(systems, "BLOCK", 3)
     judged = example(rows=11)
     whole = run_german([model], judged, PLAN, Steps(tmp_path))
     for number, file in enumerate(sorted(tmp_path.glob("*.json"))):
@@ -435,10 +436,10 @@ def test_swaps_are_drawn_once_for_all_pairs_of_systems(monkeypatch):
     rng = np.random.default_rng(3)
     judged = rated_rows("many", rows(12), Asked())
     scores = [judged.shares + rng.normal(size=12) for _ in range(5)]
-    found = german_numbers._better(scores, judged, Resampling(samples=60, seed=987))
-    assert len(drawn) == german_numbers.permutations(5, Resampling(samples=60)) == 400
+    found = agreement._better(scores, judged, Resampling(samples=60, seed=987))
+    assert len(drawn) == agreement.permutations(5, Resampling(samples=60)) == 400
     monkeypatch.undo()
-    assert (found == german_numbers._better(scores, judged, Resampling(samples=60, seed=987))).all()
+    assert (found == agreement._better(scores, judged, Resampling(samples=60, seed=987))).all()
 
 
 def command(capsys, folder, *arguments):

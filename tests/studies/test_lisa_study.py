@@ -11,25 +11,25 @@ from started_studies import start_study
 
 import evalign
 from evalign.cli.main import main
+from evalign.data.rows import Columns
 from evalign.encoders.base import Reading
-from evalign.encoders.opening import EncoderChoice, open_encoder
+from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.errors import InputError, ModelError
-from evalign.jobs.rows import Columns
 from evalign.matching.batching import solve_all
 from evalign.matching.registry import METHODS
-from evalign.render.study_page import save_study
+from evalign.render.study.page import save_study
 from evalign.stats.effect import derangement, separation
-from evalign.studies import model_scores
-from evalign.studies.algorithms import ALGORITHMS, EXACT, GREEDY, NAMES, PUBLISHED
-from evalign.studies.lisa import lisa_page, run_lisa
-from evalign.studies.lisa_explained import _added, _rises
-from evalign.studies.lisa_separation import _ranked, _resampled_auc
-from evalign.studies.model_scores import IDENTICAL, NEGATIVE, POSITIVE, Key, Plan, measure
-from evalign.studies.padding import PARTS, PLAIN, settings_of
-from evalign.studies.pairs import CROSS, WITHIN, choose, read_rows, sides
-from evalign.studies.published import published_cells, shares
-from evalign.studies.steps import Steps
-from evalign.studies.words import listed, moved, percent
+from evalign.studies.lisa import model_scores
+from evalign.studies.lisa.explanations import _added, _rises
+from evalign.studies.lisa.matchings import ALGORITHMS, EXACT, GREEDY, NAMES, PUBLISHED
+from evalign.studies.lisa.model_scores import IDENTICAL, NEGATIVE, POSITIVE, Key, Plan, measure
+from evalign.studies.lisa.padding import PARTS, PLAIN, settings_of
+from evalign.studies.lisa.published_recursion import published_cells, shares
+from evalign.studies.lisa.separation import _ranked, _resampled_auc
+from evalign.studies.lisa.study import lisa_page, run_lisa
+from evalign.studies.pair_selection import CROSS, WITHIN, choose, read_rows, sides
+from evalign.studies.step_cache import Steps
+from evalign.studies.wording import listed, moved, percent
 from evalign.types import Row
 
 pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")

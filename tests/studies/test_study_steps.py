@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from evalign.studies.steps import Steps, digest_of
+from evalign.studies.step_cache import Steps, digest_of
 
 KEY = {"model": "a@1", "texts": "x"}
 
@@ -41,7 +41,7 @@ def test_another_key_is_another_step(tmp_path, change):
 def test_another_version_is_another_step(tmp_path, monkeypatch):
     make, calls = counted({"a": np.zeros(1)})
     Steps(tmp_path).arrays(KEY, make)
-    monkeypatch.setattr("evalign.studies.steps.__version__", "99")
+    monkeypatch.setattr("evalign.studies.step_cache.__version__", "99")
     Steps(tmp_path).arrays(KEY, make)
     assert len(calls) == 2
 

@@ -12,9 +12,9 @@ import torch
 
 from evalign.errors import FileFormatError, ModelError
 from evalign.tuning.checkpoint import Checkpoint, Position, load_checkpoint, save_checkpoint
-from evalign.tuning.plan import Epoch, Watch
 from evalign.tuning.rated_pairs import RatedPairs
-from evalign.tuning.run import train_to
+from evalign.tuning.training_plan import Epoch, Watch
+from evalign.tuning.training_run import train_to
 from evalign.tuning.work_folder import alone_in, check_target
 from tiny_models import edit_json
 from tiny_training import PLAN, rated_pairs, trainee

@@ -13,7 +13,7 @@ from evalign.errors import FileFormatError, ModelError, SpecError, UnsupportedMo
 from evalign.tuning.encoder_trainee import EncoderTrainee
 from evalign.tuning.micro_batches import cosines
 from evalign.tuning.rated_pairs import RatedPairs
-from evalign.tuning.run import train_to
+from evalign.tuning.training_run import train_to
 from tiny_models import edit_json, open_ort
 from tiny_torch_models import build
 from tiny_training import PLAN, rated_pairs, trainee

@@ -9,13 +9,13 @@ import pytest
 torch = pytest.importorskip("torch", reason="pip install 'evalign[torch]'")
 
 import evalign  # noqa: E402
-from evalign.encoders.lstm_file import load_lstm  # noqa: E402
+from evalign.encoders.lstm.file import load_lstm  # noqa: E402
 from evalign.errors import EvalignError, InputError, SpecError, UnsupportedModelError  # noqa: E402
-from evalign.tuning.fit import fit  # noqa: E402
 from evalign.tuning.lstm_start import model_start  # noqa: E402
 from evalign.tuning.lstm_trainee import LSTMSettings, LSTMTrainee  # noqa: E402
-from evalign.tuning.plan import TrainingPlan  # noqa: E402
 from evalign.tuning.rated_pairs import RatedPair  # noqa: E402
+from evalign.tuning.training_loop import fit  # noqa: E402
+from evalign.tuning.training_plan import TrainingPlan  # noqa: E402
 
 SMALL = LSTMSettings(width=12, size=8, buckets=64, start="random", dropout=0.1)
 THEMES = {

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from evalign.cli.aligning import check_not_empty, matching_metric
 from evalign.cli.options import stdout_console, threads_option
+from evalign.cli.token_texts import check_not_empty, matching_metric
 from evalign.errors import SpecError
 from evalign.matching.registry import every_name
 from evalign.metrics.bertscore import BERTScore

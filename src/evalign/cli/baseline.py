@@ -7,12 +7,12 @@ from dataclasses import replace
 import click
 
 from evalign.cli.options import parse_metric, stdout_console, threads_option
+from evalign.data.text_lines import read_lines
 from evalign.errors import SpecError
-from evalign.jobs.files import read_lines
 from evalign.metrics.baseline import Baseline, check_table_path
 from evalign.metrics.matching_metric import PRFMetric
 from evalign.render.progress import progress
-from evalign.render.tables import baseline_table
+from evalign.render.score_tables import baseline_table
 from evalign.tuning.baselines import DEFAULT_PAIRS, fit_baseline
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from evalign.analysis.rated_tables import rate
+from evalign.atomic_files import check_writable
 from evalign.cli.options import stdout_console
+from evalign.data.rows import Columns, InMemory, TableFile
 from evalign.errors import FileFormatError, SpecError, TableError
-from evalign.folders import check_writable
-from evalign.jobs.rated import rate
-from evalign.jobs.rows import Columns, InMemory, TableFile
 from evalign.metrics.features import Feature
 from evalign.metrics.learned import with_threads
 from evalign.metrics.learned_file import LearnedFile

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import click
 
+from evalign.analysis.comparison.regressions import Limits, Regression, regressions
+from evalign.analysis.comparison.run import compare_sources
+from evalign.analysis.comparison.values import TESTS, ComparisonPlan, SystemComparison
 from evalign.cli.corpus_page import PageRows, page_option, read_twice
 from evalign.cli.inputs import Given, field_options, file_options
 from evalign.cli.options import (
@@ -16,12 +19,9 @@ from evalign.cli.options import (
     stdout_console,
     threads_option,
 )
+from evalign.data.row_pairing import ID, TEXT
 from evalign.errors import SpecError
-from evalign.jobs.comparing import compare_sources
-from evalign.jobs.comparison import TESTS, ComparisonPlan, SystemComparison
-from evalign.jobs.pairing import ID, TEXT
-from evalign.jobs.regressions import Limits, Regression, regressions
-from evalign.render import comparison as drawn
+from evalign.render import comparison_tables as drawn
 from evalign.render.progress import progress
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.clusters import CORRECTIONS

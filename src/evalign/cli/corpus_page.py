@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import click
 
-from evalign.jobs.comparison import SystemComparison
-from evalign.jobs.rows import InMemory, RowSource
-from evalign.jobs.scoring import Result
+from evalign.analysis.comparison.values import SystemComparison
+from evalign.analysis.scoring import Result
+from evalign.data.rows import InMemory, RowSource
 from evalign.metrics.base import Metric
 from evalign.render.documents import scores_document
 from evalign.render.export import write_html

@@ -12,30 +12,30 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from evalign.cli.aligning import aligned, matching_metric
 from evalign.cli.options import parse_metric, stdout_console, threads_option
-from evalign.encoders.lstm_file import demonstration_file
+from evalign.cli.token_texts import aligned, matching_metric
+from evalign.encoders.lstm.file import demonstration_file
 from evalign.errors import SpecError
 from evalign.metrics.bartscore import BARTScore
 from evalign.metrics.base import Metric
 from evalign.metrics.registry import METRICS
-from evalign.render.explain import explain_matching
+from evalign.render.explain.matching import explain_matching
 
 EXPLAINERS = {
-    "bleu": "explain_bleu:explain_bleu",
-    "chrf": "explain_bleu:explain_chrf",
-    "ter": "explain_bleu:explain_ter",
-    "sari": "explain_simplification:explain_sari",
-    "fkgl": "explain_simplification:explain_readability",
-    "smog": "explain_simplification:explain_readability",
-    "meteor": "explain_meteor:explain_meteor",
-    "bartscore": "explain_bartscore:explain_bartscore",
-    "lstm": "explain_lstm:explain_lstm",
-    "sbert": "explain_vectors:explain_vectors",
-    "endtoken": "explain_vectors:explain_vectors",
-    "learned": "explain_weighed:explain_weighed",
-    "evalign": "explain_weighed:explain_weighed",
-} | {name: "explain_rouge:explain_rouge" for name in METRICS if name.startswith("rouge")}
+    "bleu": "sacrebleu:explain_bleu",
+    "chrf": "sacrebleu:explain_chrf",
+    "ter": "sacrebleu:explain_ter",
+    "sari": "simplification:explain_sari",
+    "fkgl": "simplification:explain_readability",
+    "smog": "simplification:explain_readability",
+    "meteor": "meteor:explain_meteor",
+    "bartscore": "bartscore:explain_bartscore",
+    "lstm": "lstm:explain_lstm",
+    "sbert": "sentence_vectors:explain_vectors",
+    "endtoken": "sentence_vectors:explain_vectors",
+    "learned": "weighted_features:explain_weighed",
+    "evalign": "weighted_features:explain_weighed",
+} | {name: "rouge:explain_rouge" for name in METRICS if name.startswith("rouge")}
 
 
 @click.command()
@@ -98,7 +98,7 @@ def explain(
         return
     if metric.name in EXPLAINERS:
         module, _, name = EXPLAINERS[metric.name].partition(":")
-        draw: Any = getattr(import_module(f"evalign.render.{module}"), name)
+        draw: Any = getattr(import_module(f"evalign.render.explain.{module}"), name)
         console.print(draw(metric, **texts))
         return
     matching = matching_metric(spec, threads)
@@ -108,7 +108,7 @@ def explain(
 def _trace_lstm(console: Console, file: str, texts: list[str], as_json: bool) -> None:
     """`--lstm TEXT` is meant as it reads: without another text, what follows the option is the text."""
     from evalign.metrics.lstm import LSTM
-    from evalign.render.explain_lstm import explain_lstm, lstm_json
+    from evalign.render.explain.lstm import explain_lstm, lstm_json
 
     if not texts and file and not os.path.exists(file):
         file, texts = "", [file]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import click
 
-from evalign.encoders.opening import EncoderChoice, open_encoder
+from evalign.data.text_lines import read_lines
+from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.errors import InputError
-from evalign.jobs.files import read_lines
-from evalign.metrics.tokens import count_idf
+from evalign.metrics.token_metric import count_idf
 from evalign.render.progress import Advance, progress
 from evalign.text.idf import IDFTable
 

@@ -14,9 +14,9 @@ from typing import Any
 import click
 
 from evalign.cli.options import Function
+from evalign.data.rows import FORMATS, Columns, RowSource, TableFile, TextFiles
+from evalign.data.text_lines import STDIN, shown
 from evalign.errors import SpecError
-from evalign.jobs.files import STDIN, shown
-from evalign.jobs.rows import FORMATS, Columns, RowSource, TableFile, TextFiles
 from evalign.metrics.base import Metric
 
 

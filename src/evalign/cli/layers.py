@@ -7,13 +7,13 @@ from dataclasses import replace
 import click
 from rich.table import Table
 
+from evalign.analysis.rated_tables import rate
 from evalign.cli.inputs import column_options, human_option
 from evalign.cli.options import embeddings_option, parse_metric, stdout_console, threads_option
+from evalign.data.rows import Columns, InMemory, TableFile
 from evalign.errors import SpecError
-from evalign.jobs.rated import rate
-from evalign.jobs.rows import Columns, InMemory, TableFile
-from evalign.metrics.tokens import TokenMetric
-from evalign.render.agreement import interval
+from evalign.metrics.token_metric import TokenMetric
+from evalign.render.agreement.tables import interval
 from evalign.render.progress import progress
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.correlation import CORRELATIONS

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import click
 
+from evalign.analysis.agreement import DARR, STATISTICS, TESTS, Plan, judge, judge_pairs
+from evalign.analysis.rated_tables import rate, rate_pairs
+from evalign.atomic_files import whole_file
 from evalign.cli.inputs import column_options, human_option
 from evalign.cli.options import embeddings_option, format_option, parse_metrics, stdout_console, threads_option
+from evalign.data.rows import Columns, InMemory, TableFile
+from evalign.data.score_files import read_scores
 from evalign.errors import FileFormatError, SpecError
-from evalign.folders import whole_file
-from evalign.jobs.agreement import DARR, STATISTICS, TESTS, Plan, judge, judge_pairs
-from evalign.jobs.rated import rate, rate_pairs
-from evalign.jobs.rows import Columns, InMemory, TableFile
-from evalign.jobs.score_files import read_scores
-from evalign.render import agreement as drawing
-from evalign.render.agreement_html import agreement_html
-from evalign.render.agreement_plots import save_pictures
-from evalign.render.plots import styled
+from evalign.render.agreement import tables as drawing
+from evalign.render.agreement.html import agreement_html
+from evalign.render.agreement.plots import save_pictures
+from evalign.render.figures import styled
 from evalign.render.progress import progress
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.clusters import CORRECTIONS

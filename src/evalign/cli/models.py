@@ -7,10 +7,10 @@ from rich.table import Table
 from rich.text import Text
 
 from evalign.cli.options import stdout_console
+from evalign.encoders.downloading import get_model
 from evalign.encoders.families import FAMILIES
-from evalign.encoders.fetch import get_model
-from evalign.encoders.known import KNOWN, tuned_layers
-from evalign.encoders.models import cached_repositories, local_directory
+from evalign.encoders.locating import cached_repositories, local_directory
+from evalign.encoders.pinned_models import KNOWN, tuned_layers
 from evalign.errors import ModelNotFoundError, nearest
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from evalign.metrics.base import Metric
 from evalign.metrics.registry import expand, metric
-from evalign.render.tables import FORMATS
+from evalign.render.score_tables import FORMATS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -58,7 +58,7 @@ def parse_metric(spec: str, threads: int = 0) -> Metric:
 
 def _keep_embeddings(context: click.Context, _: click.Parameter, folder: str | None) -> None:
     if folder is not None:
-        from evalign.encoders.opening import keep_embeddings  # loads tokenizers, which not every metric needs
+        from evalign.encoders.loading import keep_embeddings  # loads tokenizers, which not every metric needs
 
         keep_embeddings(folder)
         context.call_on_close(lambda: keep_embeddings(None))

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from evalign.analysis.scoring import Result, score_source
+from evalign.atomic_files import whole_file
 from evalign.cli.corpus_page import PageRows, page_option, read_twice
 from evalign.cli.inputs import Given, field_options, file_options
 from evalign.cli.options import (
@@ -20,13 +22,11 @@ from evalign.cli.options import (
     stdout_console,
     threads_option,
 )
+from evalign.data.rows import RowSource
+from evalign.data.text_lines import STDIN
 from evalign.errors import SpecError
-from evalign.folders import whole_file
-from evalign.jobs.files import STDIN
-from evalign.jobs.rows import RowSource
-from evalign.jobs.scoring import Result, score_source
 from evalign.metrics.base import Metric
-from evalign.render import tables
+from evalign.render import score_tables
 from evalign.render.progress import progress
 from evalign.types import Segment
 
@@ -117,10 +117,10 @@ def _show(results: list[Result], form: str, sink: _Sink | None) -> None:
         segments = None
         if kept is not None:
             segments = {i: [s.to_dict() for r, s in kept if r is result] for i, result in enumerate(results)}
-        click.echo(tables.results_json(results, segments))
+        click.echo(score_tables.results_json(results, segments))
     elif form == "tsv":
-        click.echo(tables.results_tsv(results) if kept is None else tables.segments_tsv(results, kept))
+        click.echo(score_tables.results_tsv(results) if kept is None else score_tables.segments_tsv(results, kept))
     elif form == "latex":
-        click.echo(tables.results_latex(results))
+        click.echo(score_tables.results_latex(results))
     else:
-        stdout_console().print(tables.results_table(results))
+        stdout_console().print(score_tables.results_table(results))

@@ -13,23 +13,23 @@ from rich.text import Text
 
 from evalign.cli.inputs import column_options, human_option
 from evalign.cli.options import stdout_console, threads_option
-from evalign.encoders.known import KNOWN
-from evalign.encoders.models import local_directory
+from evalign.data.rows import Columns
+from evalign.encoders.locating import local_directory
+from evalign.encoders.pinned_models import KNOWN
 from evalign.errors import FileFormatError, SpecError
-from evalign.jobs.rows import Columns
-from evalign.render.plots import styled
+from evalign.render.figures import styled
 from evalign.render.progress import progress
-from evalign.render.study_page import PAGE, StudyPage, StudyTable, save_study
+from evalign.render.study.page import PAGE, StudyPage, StudyTable, save_study
 from evalign.stats.bootstrap import Resampling
-from evalign.studies.german import GermanPlan, named_models, run_german, work
-from evalign.studies.german_data import REFERENCES, SOURCES, Asked, read_rated, training_pairs
-from evalign.studies.german_page import german_page
-from evalign.studies.german_systems import Options
-from evalign.studies.german_tuning import PAPER
-from evalign.studies.lisa import lisa_page, run_lisa
-from evalign.studies.model_scores import Plan
-from evalign.studies.pairs import choose, read_rows
-from evalign.studies.steps import Steps
+from evalign.studies.german.data import REFERENCES, SOURCES, Asked, read_rated, training_pairs
+from evalign.studies.german.page import german_page
+from evalign.studies.german.study import GermanPlan, named_models, run_german, work
+from evalign.studies.german.systems import Options
+from evalign.studies.german.tuning import PAPER
+from evalign.studies.lisa.model_scores import Plan
+from evalign.studies.lisa.study import lisa_page, run_lisa
+from evalign.studies.pair_selection import choose, read_rows
+from evalign.studies.step_cache import Steps
 
 
 @click.group()

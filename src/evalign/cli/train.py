@@ -14,12 +14,12 @@ from click.core import ParameterSource
 
 from evalign.cli.inputs import column_options, human_option
 from evalign.cli.options import threads_option
+from evalign.data.rows import Columns, InMemory, TableFile
 from evalign.errors import SpecError
-from evalign.jobs.rows import Columns, InMemory, TableFile
 from evalign.metrics.spec import format_spec
 from evalign.render.progress import progress
-from evalign.tuning.plan import CHECKPOINT_SECONDS, LOSS_NAMES, MAX_LENGTH, Epoch, TrainingPlan, Watch
 from evalign.tuning.rated_pairs import DEFAULT_MAPPING, RatedPair, RatedPairs, read_pairs, split
+from evalign.tuning.training_plan import CHECKPOINT_SECONDS, LOSS_NAMES, MAX_LENGTH, Epoch, TrainingPlan, Watch
 from evalign.tuning.work_folder import check_target
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def train(context: click.Context, /, data: tuple[str, ...], output: str, lstm: b
 def _fit(output: Path, data: RatedPairs, plan: TrainingPlan, lstm: bool, given: Mapping[str, Any]) -> None:
     """Trains a transformer or an LSTM, and says how to use it."""
     import_module("evalign.tuning.trainee")  # first: it says what to install where torch is missing
-    from evalign.tuning.run import train_to
+    from evalign.tuning.training_run import train_to
 
     check_target(output)
     train, _ = split(data.pairs, plan.dev, plan.seed)

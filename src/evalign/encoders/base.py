@@ -15,11 +15,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from evalign.cancellation import check_stopped
 from evalign.encoders.batching import TOKEN_BUDGET, pad, plan_batches
 from evalign.encoders.tokenizer import Tokenizer
 from evalign.encoders.windows import Window, plan_windows
 from evalign.errors import ModelError, TextTooLongError
-from evalign.stopping import check_stopped
 from evalign.types import Embedded, Ints, Tokens
 
 SETTLE_TOKENS = 512

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from evalign.atomic_files import cache_folder, whole_file
 from evalign.errors import FileFormatError
-from evalign.folders import cache_folder, whole_file
 
 
 def weights_digest(files: Sequence[Path]) -> str:

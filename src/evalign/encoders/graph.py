@@ -18,7 +18,7 @@ from onnx import TensorProto, helper
 
 from evalign.encoders.families import Architecture, Layer
 from evalign.encoders.quantize import ACTIVATION_STEPS, ACTIVATION_ZERO, quantize_weight
-from evalign.encoders.weights import TensorPlace
+from evalign.encoders.safetensors_headers import TensorPlace
 from evalign.errors import UnsupportedModelError, WeightsError
 
 OPSET = 21

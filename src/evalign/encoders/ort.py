@@ -17,8 +17,8 @@ from evalign.encoders.base import BatchingEncoder, Reading
 from evalign.encoders.families import architecture, pad_token
 from evalign.encoders.graph import EncoderGraph, build_graph
 from evalign.encoders.layers import check_layers
+from evalign.encoders.safetensors_headers import tensor_places
 from evalign.encoders.tokenizer import Tokenizer
-from evalign.encoders.weights import tensor_places
 from evalign.errors import WeightsError
 from evalign.types import Ints
 

@@ -1,4 +1,4 @@
-"""Packs of token vectors on disk (packs.py), found by text; written by many processes, never changed.
+"""Packs of token vectors on disk (vector_pack.py), found by text; written by many processes, never changed.
 
 A root folder holds one folder per encoder, named by the sha256 of everything that decides a vector. All of it only
 saves time: whatever is wrong with the disk is logged once, and scoring goes on without it.
@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from evalign.encoders.packs import Entry, Pack, read_pack, text_key, vectors_digest, write_pack
+from evalign.encoders.vector_pack import Entry, Pack, read_pack, text_key, vectors_digest, write_pack
 from evalign.errors import EvalignError
 from evalign.types import Embedded, Tokens
 from evalign.version import __version__

@@ -21,8 +21,8 @@ from evalign.encoders.base import BatchingEncoder, Reading
 from evalign.encoders.families import pad_token
 from evalign.encoders.layers import check_layers
 from evalign.encoders.out_of_memory import out_of_memory
+from evalign.encoders.safetensors_headers import weight_files
 from evalign.encoders.tokenizer import NO_LIMIT, Tokenizer
-from evalign.encoders.weights import weight_files
 from evalign.errors import MissingExtraError, ModelError, UnsupportedModelError, WeightsError
 from evalign.types import Ints
 

@@ -13,11 +13,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from evalign.errors import InputError, SpecError, nearest
-from evalign.matching import plans
+from evalign.matching import transport_plans
 from evalign.matching.arrays import Array, full_masks, like, to_numpy
 from evalign.matching.base import Masks, Matched, Matching, Weights, cell_values
-from evalign.matching.plans import TransportPlan, numbers
 from evalign.matching.ties import displacement, on_grid
+from evalign.matching.transport_plans import TransportPlan, numbers
 from evalign.types import Floats
 
 SOLVERS = ("exact", "sinkhorn", "partial", "unbalanced")
@@ -93,14 +93,14 @@ class Transport(Matching):
         """The plan for one matrix of cosines and the masses of both sides."""
         cost = cost_matrix(similarity, self.cost)
         if self.solver == "sinkhorn":  # smooth: nothing is chosen
-            return plans.sinkhorn(cost, own, other, self.regularization)
+            return transport_plans.sinkhorn(cost, own, other, self.regularization)
         deciding = deciding_cost(similarity, self.cost)
         if self.solver == "partial":
-            plan = plans.partial(deciding, own, other, self.fraction)
+            plan = transport_plans.partial(deciding, own, other, self.fraction)
         elif self.solver == "unbalanced":
-            plan = plans.unbalanced(deciding, own, other, self.penalty)
+            plan = transport_plans.unbalanced(deciding, own, other, self.penalty)
         else:
-            plan = plans.exact(deciding, own, other)
+            plan = transport_plans.exact(deciding, own, other)
         return plan.priced(cost)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from evalign.encoders.likelihood import (
+from evalign.encoders.likelihood.base import (
     LOWEST,
     POLICIES,
     TOKEN_BUDGET,
@@ -24,7 +24,7 @@ from evalign.encoders.likelihood import (
 )
 from evalign.errors import LengthMismatchError, ModelNotFoundError, SpecError
 from evalign.metrics.base import Metric, Scorer, option
-from evalign.metrics.likelihoods import Likelihoods
+from evalign.metrics.pair_likelihood import Likelihoods
 from evalign.metrics.signature import Signature
 from evalign.types import Row, Segment
 from evalign.version import __version__

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from evalign.atomic_files import whole_file
 from evalign.errors import TableError
-from evalign.folders import whole_file
 from evalign.types import Floats
 
 COLUMNS = ["LAYER", "P", "R", "F"]

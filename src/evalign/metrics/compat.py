@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evalign.encoders.known import KNOWN, LANGUAGE_MODELS, OTHER_LANGUAGES, tuned_layers
+from evalign.encoders.pinned_models import KNOWN, LANGUAGE_MODELS, OTHER_LANGUAGES, tuned_layers
 from evalign.errors import InputError, LayerError
 from evalign.metrics.bertscore import BERTScore
 from evalign.text.idf import FixedWeights

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from evalign.stats.sums import ExactSum
+from evalign.stats.exact_sums import ExactSum
 from evalign.types import Segment
 
 

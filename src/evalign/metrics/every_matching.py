@@ -16,7 +16,7 @@ from evalign.metrics.base import Metric
 from evalign.metrics.bertscore import BERTScore
 from evalign.metrics.matching_metric import MatchingMetric, MatchingScorer, PRFMetric
 from evalign.metrics.moverscore import MoverScore
-from evalign.metrics.tokens import TokenMetric
+from evalign.metrics.token_metric import TokenMetric
 from evalign.text.idf import TokenWeights
 from evalign.types import Alignment, Embedded, Row
 

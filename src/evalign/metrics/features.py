@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evalign.encoders.layers import parse_layers
-from evalign.encoders.opening import EncoderChoice, open_encoder
+from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.errors import SpecError, nearest
 from evalign.metrics.base import Metric, Scorer
 from evalign.metrics.registry import metric
 from evalign.metrics.signature import Signature
-from evalign.metrics.tokens import TokenMetric, TokenScorer, total_counts
+from evalign.metrics.token_metric import TokenMetric, TokenScorer, total_counts
 from evalign.types import Floats, Row
 
 LENGTH_RATIO = "length-ratio"

@@ -17,7 +17,7 @@ from evalign.metrics.base import Metric, Scorer, option
 from evalign.metrics.features import Feature, FeatureScorer, parse_features
 from evalign.metrics.learned_file import LearnedFile
 from evalign.metrics.signature import Signature
-from evalign.metrics.tokens import TokenMetric
+from evalign.metrics.token_metric import TokenMetric
 from evalign.types import Floats, Row, Segment
 from evalign.version import __version__
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from evalign.atomic_files import whole_file
 from evalign.errors import EvalignError, TableError
-from evalign.folders import whole_file
 from evalign.types import Floats
 
 FORMAT = "evalign-learned"

@@ -17,7 +17,7 @@ from evalign.matching.base import Matched, Matching
 from evalign.matching.registry import METHODS, PRESETS, matching_class
 from evalign.metrics.base import option
 from evalign.metrics.matching_metric import PRFMetric, prf
-from evalign.metrics.tokens import Side
+from evalign.metrics.token_metric import Side
 from evalign.types import Floats
 
 DENOMINATORS = ("own", "min", "max")

@@ -14,13 +14,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evalign.encoders.lstm import LSTMModel, Trace, sentence_vectors, trace
-from evalign.encoders.lstm_file import HOW_TO_TRAIN, load_lstm
-from evalign.encoders.lstm_words import split_words
+from evalign.encoders.lstm.encoder import LSTMModel, Trace, sentence_vectors, trace
+from evalign.encoders.lstm.file import HOW_TO_TRAIN, load_lstm
+from evalign.encoders.lstm.words import split_words
 from evalign.errors import SpecError
 from evalign.metrics.base import Metric, Scorer, option
+from evalign.metrics.blas import one_blas_thread
 from evalign.metrics.signature import Signature
-from evalign.metrics.threads import one_blas_thread
 from evalign.types import Floats, Row, Segment
 from evalign.version import __version__
 

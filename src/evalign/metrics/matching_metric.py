@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evalign.encoders.memory import EmbeddingMemory
-from evalign.encoders.opening import open_encoder
+from evalign.cancellation import check_stopped
+from evalign.encoders.loading import open_encoder
+from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.errors import TextTooLongError
 from evalign.matching.aggregate import f1, weighted_mean
 from evalign.matching.base import Matched, Matching
@@ -22,12 +23,11 @@ from evalign.matching.batching import check_size, groups, solve_together
 from evalign.matching.similarity import BAND_CELLS, bands, similarity
 from evalign.metrics.base import blocks, option
 from evalign.metrics.baseline import SCALES, Baseline, shipped
+from evalign.metrics.blas import one_blas_thread
 from evalign.metrics.pairwise import greedy_scores
 from evalign.metrics.rescaling import Rescaling
 from evalign.metrics.rows import make_rows
-from evalign.metrics.threads import one_blas_thread
-from evalign.metrics.tokens import PairScore, Side, TokenMetric, TokenScorer, add_counts, total_counts
-from evalign.stopping import check_stopped
+from evalign.metrics.token_metric import PairScore, Side, TokenMetric, TokenScorer, add_counts, total_counts
 from evalign.text.idf import TokenWeights
 from evalign.types import Alignment, Embedded, Floats, LayerReport, Report, Row
 

@@ -18,9 +18,9 @@ from evalign.matching.ngrams import ngrams
 from evalign.matching.transport import COSTS, FORMS, SOLVERS, Transport, mover_score
 from evalign.metrics.base import option
 from evalign.metrics.matching_metric import MatchingMetric
-from evalign.metrics.tokens import Side
-from evalign.text.pieces import continues
+from evalign.metrics.token_metric import Side
 from evalign.text.stopwords import ENGLISH
+from evalign.text.word_numbers import continues
 from evalign.types import Embedded, Floats, Tokens
 
 KEEP_DROP = ("keep", "drop")

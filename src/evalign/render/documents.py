@@ -22,7 +22,7 @@ from evalign.metrics.base import Metric
 from evalign.metrics.baseline import shipped
 from evalign.metrics.registry import METRICS, metric_class
 from evalign.metrics.signature import Signature
-from evalign.text.pieces import word_numbers
+from evalign.text.word_numbers import word_numbers
 from evalign.types import Alignment, Floats, Report, Row, Segment, Tokens, corpus_entries
 from evalign.version import __version__
 

@@ -20,8 +20,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from evalign.atomic_files import whole_file
 from evalign.errors import InputError
-from evalign.folders import whole_file
 
 FILES = {  # what each kind of file holds: its entry module and its styles
     "alignment": ("view_pair.js", ("base.css", "pair.css")),

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
+from evalign.render.figures import GRID, INK
 from evalign.render.labels import showable
-from evalign.render.plots import GRID, INK
 
 TURNED = {INK: "currentColor", GRID: "var(--grid)"}  # what must follow the page into the dark
 FONT = "DejaVu Sans, Verdana, sans-serif"  # Verdana is as wide, so labels keep their places where DejaVu is missing

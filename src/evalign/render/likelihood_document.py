@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from evalign.encoders.likelihood import LOWEST, Likelihood
+from evalign.encoders.likelihood.base import LOWEST, Likelihood
 from evalign.encoders.tokenizer import utf8
-from evalign.metrics.likelihoods import Likelihoods
+from evalign.metrics.pair_likelihood import Likelihoods
 from evalign.render.documents import VERSION, tokens_document
 from evalign.types import Tokens
 from evalign.version import __version__

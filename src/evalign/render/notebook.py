@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evalign.encoders.likelihood import Likelihood
-from evalign.metrics.likelihoods import Likelihoods
+from evalign.encoders.likelihood.base import Likelihood
+from evalign.metrics.pair_likelihood import Likelihoods
 from evalign.render.alignment_html import MOST_TOKENS, quality_of
 from evalign.render.documents import metric_kind
 from evalign.render.html import text

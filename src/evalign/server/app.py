@@ -18,24 +18,24 @@ from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from evalign.encoders.opening import keep_embeddings, keep_encoders
+from evalign.encoders.loading import keep_embeddings, keep_encoders
 from evalign.errors import EvalignError
 from evalign.metrics.bertscore import BERTScore
 from evalign.metrics.every_matching import align_every
-from evalign.server import catalogue, corpora, requests, responses, work
-from evalign.server.body import BodyReader
+from evalign.server import catalogue, corpus_requests, pair_requests, request_models, response_models
 from evalign.server.errors import ApiError, api_error, invalid
-from evalign.server.guard import Guard, answer
+from evalign.server.middleware import Guard, answer
 from evalign.server.openapi import answers, openapi
-from evalign.server.pages import add_pages
+from evalign.server.request_body import BodyReader
 from evalign.server.settings import Settings
+from evalign.server.static_pages import add_pages
 from evalign.server.strict_json import parse_json
-from evalign.server.workers import ClientGone, WorkerPool
+from evalign.server.worker_pool import ClientGone, WorkerPool
 
 Asked = TypeVar("Asked", bound=BaseModel)
 SPARE_ENCODERS = 2  # kept besides the listed models' own layers; a walk through layers reloads, and never piles up
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": responses.ErrorAnswer}
+    status: {"model": response_models.ErrorAnswer}
     for status in (400, 404, 405, 413, 415, 422, 429, 503, 504)
 }  # fmt: skip
 CODES = {404: "not-found", 405: "wrong-method"}
@@ -116,36 +116,40 @@ def _add_api(app: FastAPI, service: Service) -> None:
     @app.post("/api/align", responses={**REFUSALS, 200: answers("AlignmentDocument")}, summary="Align one pair")
     async def align(request: Request) -> Response:
         """Which tokens of two texts match, under one matching or all of them, from one encoding."""
-        return await service.answer(request, requests.AlignRequest, work.align)
+        return await service.answer(request, request_models.AlignRequest, pair_requests.align)
 
     @app.post("/api/score", responses={**REFUSALS, 200: answers("CorpusDocument")}, summary="Score rows")
     async def score(request: Request) -> Response:
         """Scores of every row and system; the document holds no texts."""
-        return await service.answer(request, requests.ScoreRequest, corpora.score)
+        return await service.answer(request, request_models.ScoreRequest, corpus_requests.score)
 
-    @app.post("/api/compare", responses=REFUSALS, response_model=responses.ComparisonAnswer, summary="Compare systems")
+    @app.post(
+        "/api/compare", responses=REFUSALS, response_model=response_models.ComparisonAnswer, summary="Compare systems"
+    )
     async def compare(request: Request) -> Response:
         """Intervals, paired bootstrap, approximate randomisation, wins and losses."""
-        return await service.answer(request, requests.CompareRequest, corpora.compare)
+        return await service.answer(request, request_models.CompareRequest, corpus_requests.compare)
 
-    @app.post("/api/pool", responses=REFUSALS, response_model=responses.PoolAnswer, summary="Pool statistics")
+    @app.post("/api/pool", responses=REFUSALS, response_model=response_models.PoolAnswer, summary="Pool statistics")
     async def pool(request: Request) -> Response:
         """The corpus score of statistics that were summed over parts of a corpus."""
-        return await service.answer(request, requests.PoolRequest, work.pool)
+        return await service.answer(request, request_models.PoolRequest, pair_requests.pool)
 
-    @app.post("/api/idf", responses=REFUSALS, response_model=requests.IDFTableObject, summary="Count an IDF table")
+    @app.post(
+        "/api/idf", responses=REFUSALS, response_model=request_models.IDFTableObject, summary="Count an IDF table"
+    )
     async def idf(request: Request) -> Response:
         """In how many texts each token occurs. Tables of one tokenizer merge by adding `documents` and `df`."""
-        return await service.answer(request, requests.IDFRequest, work.idf)
+        return await service.answer(request, request_models.IDFRequest, pair_requests.idf)
 
-    @app.get("/api/metrics", response_model=responses.MetricsAnswer, summary="List the metrics")
+    @app.get("/api/metrics", response_model=response_models.MetricsAnswer, summary="List the metrics")
     async def metrics() -> Response:
         """Every metric, its options, and whether this server can compute it."""
         return _json(service.metrics)
 
     @app.get(
-        "/api/models", response_model=responses.ModelsAnswer, summary="List the models",
-        responses={503: {"model": responses.ErrorAnswer}},
+        "/api/models", response_model=response_models.ModelsAnswer, summary="List the models",
+        responses={503: {"model": response_models.ErrorAnswer}},
     )  # fmt: skip
     async def models() -> Response:
         """The models that specs may name; waits while they are being loaded."""
@@ -155,21 +159,21 @@ def _add_api(app: FastAPI, service: Service) -> None:
             raise ApiError(503, "model-broken", "the models cannot be loaded on this server; its log says why", 5)
         return _json(service.models)
 
-    @app.get("/api/about", response_model=responses.AboutAnswer, summary="Version and limits")
+    @app.get("/api/about", response_model=response_models.AboutAnswer, summary="Version and limits")
     async def about() -> Response:
         """What one request may ask for."""
         return _json(catalogue.about(service.settings))
 
 
 def _add_state(app: FastAPI, service: Service) -> None:
-    @app.get("/health", response_model=responses.StateAnswer, summary="Alive?")
+    @app.get("/health", response_model=response_models.StateAnswer, summary="Alive?")
     async def health() -> Response:
         """200 as long as the process answers."""
         return _json({"status": "alive"})
 
-    waiting: dict[int | str, dict[str, Any]] = {503: {"model": responses.StateAnswer}}
+    waiting: dict[int | str, dict[str, Any]] = {503: {"model": response_models.StateAnswer}}
 
-    @app.get("/ready", response_model=responses.StateAnswer, summary="Ready?", responses=waiting)
+    @app.get("/ready", response_model=response_models.StateAnswer, summary="Ready?", responses=waiting)
     async def ready() -> Response:
         """200 once the models are loaded and while there is room in the queue."""
         if service.models is None:

@@ -7,13 +7,13 @@ import math
 from typing import Any
 
 from evalign.encoders.families import depth
-from evalign.encoders.models import locate
-from evalign.encoders.opening import FAKE, EncoderChoice, open_encoder
+from evalign.encoders.loading import FAKE, EncoderChoice, open_encoder
+from evalign.encoders.locating import locate
 from evalign.metrics.base import Metric
 from evalign.metrics.matching_metric import MatchingMetric
 from evalign.metrics.registry import METRICS, metric_class
+from evalign.server.allowed_specs import WORDS, served_models, served_options, why_unavailable
 from evalign.server.settings import Settings
-from evalign.server.specs import WORDS, served_models, served_options, why_unavailable
 from evalign.version import __version__
 
 

@@ -1,6 +1,6 @@
 """The OpenAPI 3.1 document: FastAPI's own, with request bodies and the schemas of the two documents added.
 
-Bodies are parsed in the workers, by strict_json.py and requests.py, so FastAPI does not know them.
+Bodies are parsed in the workers, by strict_json.py and request_models.py, so FastAPI does not know them.
 """
 
 from __future__ import annotations
@@ -14,26 +14,29 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from evalign.render.documents import schema
-from evalign.server import requests
+from evalign.server import request_models
 from evalign.version import __version__
 
 REF = "#/components/schemas/{model}"
 DOCUMENTS = {"AlignmentDocument": "alignment", "CorpusDocument": "corpus"}
 BODIES: dict[str, tuple[type[BaseModel], dict[str, Any]]] = {
     "/api/align": (
-        requests.AlignRequest,
+        request_models.AlignRequest,
         {"candidate": "the cat sat", "reference": "a cat was sitting", "metric": "bertscore", "matchings": "all"},
     ),
     "/api/score": (
-        requests.ScoreRequest,
+        request_models.ScoreRequest,
         {"rows": [{"candidate": "the cat sat", "references": ["a cat was sitting"]}], "metrics": ["bertscore", "bleu"]},
     ),
     "/api/compare": (
-        requests.CompareRequest,
+        request_models.CompareRequest,
         {"scores": [{"metric": "bertscore", "values": {"old": [0.61, 0.7, 0.58], "new": [0.66, 0.7, 0.64]}}]},
     ),
-    "/api/pool": (requests.PoolRequest, {"metric": "bleu", "totals": [12, 12, 10, 7, 5, 3, 12, 10, 8, 6], "rows": 2}),
-    "/api/idf": (requests.IDFRequest, {"model": "minilm", "texts": ["the cat sat", "a dog barked"]}),
+    "/api/pool": (
+        request_models.PoolRequest,
+        {"metric": "bleu", "totals": [12, 12, 10, 7, 5, 3, 12, 10, 8, 6], "rows": 2},
+    ),
+    "/api/idf": (request_models.IDFRequest, {"model": "minilm", "texts": ["the cat sat", "a dog barked"]}),
 }
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from evalign.encoders.known import KNOWN
-from evalign.encoders.models import local_directory
+from evalign.encoders.locating import local_directory
+from evalign.encoders.pinned_models import KNOWN
 from evalign.errors import ModelNotFoundError
 
 

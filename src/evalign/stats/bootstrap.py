@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evalign.cancellation import check_stopped
 from evalign.errors import InputError
 from evalign.stats.estimate import Estimate
 from evalign.stats.weighted import Weighted, weighted_mean
-from evalign.stopping import check_stopped
 from evalign.types import Floats, Ints
 
 BLOCK = 320_000  # weights held at once: larger blocks leave the processor's cache

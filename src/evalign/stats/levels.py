@@ -16,7 +16,7 @@ from evalign.errors import InputError, UndefinedStatisticError, nearest
 from evalign.stats.bootstrap import Resampling, resampled, with_interval
 from evalign.stats.correlation import correlation
 from evalign.stats.estimate import FEWEST_ROWS, Estimate, Labels, codes, paired, parallel, rows_by_code
-from evalign.stats.rowwise import correlate_rows
+from evalign.stats.row_correlations import correlate_rows
 from evalign.stats.weighted import Weighted, ratio, weighted, weighted_mean
 from evalign.types import Floats, Ints
 

@@ -19,7 +19,7 @@ from evalign.stats.bootstrap import BLOCK, Resampling
 from evalign.stats.clusters import adjusted
 from evalign.stats.correlation import correlation, pearson
 from evalign.stats.estimate import FEWEST_ROWS, Labels, codes, paired, varied
-from evalign.stats.swaps import Difference, swap_difference
+from evalign.stats.score_swaps import Difference, swap_difference
 from evalign.types import Floats, Ints
 
 ROUNDING = 1e-12  # swaps that restore the observed scores must count as equal to them

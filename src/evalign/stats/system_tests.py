@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from evalign.cancellation import check_stopped
 from evalign.errors import InputError, LengthMismatchError
 from evalign.stats.bootstrap import BLOCK, Resampling, drawn, with_interval
 from evalign.stats.estimate import Estimate
-from evalign.stopping import check_stopped
 from evalign.types import Floats
 
 Score = Callable[[Floats, float], float]

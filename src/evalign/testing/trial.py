@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from evalign.encoders.memory import EmbeddingMemory
+from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.metrics.base import Metric, Scorer, blocks
 from evalign.testing.sample import make_rows
 from evalign.types import Report, Row, Segment

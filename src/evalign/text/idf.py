@@ -17,8 +17,8 @@ from typing import Protocol
 
 import numpy as np
 
+from evalign.atomic_files import whole_file
 from evalign.errors import TableError
-from evalign.folders import whole_file
 from evalign.types import Floats, Ints
 
 FORMAT = "evalign-idf-1"

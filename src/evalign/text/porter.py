@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evalign.text.remembering import remembered
+from evalign.text.word_caches import remembered
 
 WORDS_REMEMBERED = 100_000
 VOWELS = frozenset("aeiou")

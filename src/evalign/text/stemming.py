@@ -8,7 +8,7 @@ from functools import lru_cache
 import snowballstemmer
 
 from evalign.errors import SpecError, nearest
-from evalign.text.remembering import remembered
+from evalign.text.word_caches import remembered
 
 WORDS_REMEMBERED = 100_000
 LANGUAGES = tuple(sorted(snowballstemmer.algorithms()))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from evalign.errors import SpecError
-from evalign.text.remembering import remembered
+from evalign.text.word_caches import remembered
 
 # What the rules get wrong in words that English uses often, by number of syllables.
 IRREGULAR = {

@@ -15,11 +15,11 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
+from evalign.atomic_files import whole_file
 from evalign.encoders.digest import file_digest
 from evalign.errors import FileFormatError, SpecError
-from evalign.folders import whole_file
-from evalign.tuning.plan import Epoch
 from evalign.tuning.trainee import torch
+from evalign.tuning.training_plan import Epoch
 
 INDEX = "checkpoint.json"
 OURS = (INDEX, "step-*.safetensors", "best-*.safetensors", ".*.part")

@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
+from evalign.atomic_files import whole_file
 from evalign.encoders.base import Reading
 from evalign.encoders.batching import TOKEN_BUDGET, pad, plan_batches
 from evalign.encoders.digest import file_digest
 from evalign.encoders.families import FAMILIES, pad_token
-from evalign.encoders.models import Located, locate
+from evalign.encoders.locating import Located, locate
+from evalign.encoders.safetensors_headers import tensor_places
 from evalign.encoders.tokenizer import Tokenizer
 from evalign.encoders.torch_hf import load, loading, positions
-from evalign.encoders.weights import tensor_places
 from evalign.encoders.windows import plan_windows
 from evalign.errors import FileFormatError, SpecError, UnsupportedModelError, nearest
-from evalign.folders import whole_file
-from evalign.tuning.plan import MAX_LENGTH
 from evalign.tuning.trainee import torch, transformers
+from evalign.tuning.training_plan import MAX_LENGTH
 
 POOLINGS = ("mean", "cls", "max")
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json",

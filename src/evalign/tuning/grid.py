@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from evalign.encoders.layers import check_layers, parse_layers
-from evalign.encoders.opening import open_encoder
+from evalign.encoders.loading import open_encoder
 from evalign.errors import SpecError
 from evalign.metrics.base import blocks
-from evalign.metrics.tokens import TokenMetric, TokenScorer
+from evalign.metrics.token_metric import TokenMetric, TokenScorer
 from evalign.types import Floats, Row
 
 CHOICES = ("single", "runs", "sets")

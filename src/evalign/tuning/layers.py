@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from evalign.errors import InputError, SpecError, UndefinedStatisticError
-from evalign.metrics.tokens import TokenMetric
+from evalign.metrics.token_metric import TokenMetric
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.estimate import FEWEST_ROWS, Estimate
 from evalign.stats.levels import Rated, agreement_by

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from evalign.encoders.lstm_words import WordRows, split_words
-from evalign.encoders.models import locate
+from evalign.encoders.locating import locate
+from evalign.encoders.lstm.words import WordRows, split_words
+from evalign.encoders.safetensors_headers import TensorPlace, tensor_places
 from evalign.encoders.tokenizer import Tokenizer
-from evalign.encoders.weights import TensorPlace, tensor_places
 from evalign.errors import SpecError, UnsupportedModelError
 from evalign.types import Floats
 

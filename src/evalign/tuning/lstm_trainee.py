@@ -1,6 +1,6 @@
 """A bidirectional LSTM as a `Trainee`: training texts and settings in, the file that `lstm(file=...)` scores with out.
 
-The cell is that of `encoders/lstm_cell.py`; here its arrays are torch parameters, and dropout is added.
+The cell is that of `encoders/lstm/cell.py`; here its arrays are torch parameters, and dropout is added.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from evalign.encoders.digest import file_digest
-from evalign.encoders.lstm import POOLINGS, LSTMModel
-from evalign.encoders.lstm_cell import GATES, CellWeights
-from evalign.encoders.lstm_file import FILE_NAME, save_lstm
-from evalign.encoders.lstm_words import split_words, word_vectors
-from evalign.encoders.models import locate
+from evalign.encoders.locating import locate
+from evalign.encoders.lstm.cell import GATES, CellWeights
+from evalign.encoders.lstm.encoder import POOLINGS, LSTMModel
+from evalign.encoders.lstm.file import FILE_NAME, save_lstm
+from evalign.encoders.lstm.words import split_words, word_vectors
 from evalign.errors import InputError, MissingExtraError, SpecError, nearest
 from evalign.tuning.lstm_start import RANDOM, model_start, random_start, word_width
 from evalign.version import __version__

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from evalign.data.rows import RowSource
 from evalign.errors import FileFormatError, InputError, UndefinedStatisticError
-from evalign.jobs.rows import RowSource
 from evalign.stats.estimate import FEWEST_ROWS
 from evalign.tuning.mappings import RatingMapping, parse_mapping
 from evalign.types import Floats, Row

@@ -26,7 +26,7 @@ from evalign.matching.arrays import (
     where_true,
 )
 from evalign.matching.assignment.base import Assignment
-from evalign.matching.assignment.watching import watched_steps
+from evalign.matching.assignment.recording import watched_steps
 from evalign.matching.base import Masks, Step, Weights
 from evalign.matching.ties import best
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 from evalign.errors import InputError, SpecError
 from evalign.matching.arrays import Array, double, full_masks, namespace, shorter, valid_cells
-from evalign.matching.assignment.gaps import by_gaps
+from evalign.matching.assignment.largest_gap import by_gaps
 from evalign.matching.assignment.one_sided import best_of_columns, best_of_rows
 from evalign.matching.base import Masks, Matched, Matching, Weights, cell_values
 from evalign.matching.ties import displacement, on_grid

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from evalign.matching.arrays import Array
 from evalign.matching.assignment.base import Assignment
-from evalign.matching.assignment.gaps import by_gaps
-from evalign.matching.assignment.watching import watched_steps
+from evalign.matching.assignment.largest_gap import by_gaps
+from evalign.matching.assignment.recording import watched_steps
 from evalign.matching.base import Masks, Step, Weights
 
 

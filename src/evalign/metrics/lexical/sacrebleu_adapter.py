@@ -20,7 +20,7 @@ from evalign.errors import SpecError
 from evalign.metrics.base import Metric, Scorer
 from evalign.metrics.corpus import Pooled
 from evalign.metrics.signature import Signature
-from evalign.text.remembering import forgettable
+from evalign.text.word_caches import forgettable
 from evalign.types import Row, Segment
 from evalign.version import __version__
 

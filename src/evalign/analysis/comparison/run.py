@@ -1,0 +1,213 @@
+"""Is one system better than another? Scores with intervals, paired tests, wins and losses, and where they differ most.
+
+    row sources --pair_rows--> Pairing --score_pairs--> PairedScores --tests--> SystemComparison
+
+Rows are read once to be paired, once to be scored and once for the texts of the examples; arrays are all that is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from evalign.analysis.comparison.examples import Example, Examples
+from evalign.analysis.comparison.system_scores import PairedScores, score_pairs
+from evalign.analysis.comparison.values import ComparisonPlan, MetricComparison, SystemComparison, SystemScore, Versus
+from evalign.analysis.scoring import Result
+from evalign.data.row_pairing import ID, pair_rows
+from evalign.data.rows import InMemory, RowSource
+from evalign.errors import InputError, SpecError, nearest
+from evalign.metrics.base import Metric
+from evalign.metrics.registry import metric as parsed_metric
+from evalign.metrics.rows import make_rows
+from evalign.stats.clusters import adjusted, clusters
+from evalign.stats.system_tests import SystemTest, approximate_randomisation, paired_bootstrap
+from evalign.types import Floats, Segment
+
+TIE = 1e-5  # what the batch that a text was encoded in can move a score by
+
+Watch = Callable[[str, int | None], AbstractContextManager[Callable[[], object]]]
+
+
+def compare_systems(
+    candidates: Mapping[str, Iterable[str]],
+    references: Iterable[str] | Iterable[Iterable[str]] | None,
+    metrics: Iterable[Metric | str],
+    sources: Iterable[str] | None = None,
+    plan: ComparisonPlan | None = None,
+) -> SystemComparison:
+    """Compares lists in memory: system name -> its candidates, all parallel to the references."""
+    references = list(references) if references is not None and not isinstance(references, str) else references
+    sources = list(sources) if sources is not None and not isinstance(sources, str) else sources
+    systems = [
+        InMemory([replace(row, system=name) for row in make_rows(texts, references, sources)])
+        for name, texts in candidates.items()
+    ]
+    return compare_sources(systems, [parsed_metric(m) if isinstance(m, str) else m for m in metrics], plan)
+
+
+def compare_sources(
+    sources: Sequence[RowSource],
+    metrics: Sequence[Metric],
+    plan: ComparisonPlan | None = None,
+    watch: Watch = lambda _what, _total: nullcontext(lambda: None),
+    emit: Callable[[Result, Segment], object] | None = None,
+) -> SystemComparison:
+    """Compares the systems of files; `watch` opens a progress bar, `emit` gets every segment as it is made.
+
+    Streams are kept in memory, files are read again.
+    """
+    plan = plan or ComparisonPlan()
+    metrics = list(dict.fromkeys(metrics))
+    if not metrics:
+        raise SpecError("no metrics: name at least one to compare the systems by")
+    sources = [source if source.rereadable else InMemory(list(source)) for source in sources]
+    pairing = pair_rows(sources, plan.pair_by)
+    order = _order(pairing.systems, plan)
+    with watch("scoring", pairing.rows * len(order) * len(metrics)) as advance:
+
+        def took(result: Result, segment: Segment) -> None:
+            if emit is not None:
+                emit(result, segment)
+            advance()
+
+        tables = score_pairs(sources, pairing, list(metrics), took)
+    return compare_scored(tables, plan, pairing.by, lambda chosen: chosen.read(sources, pairing), watch)
+
+
+def compare_scored(
+    tables: Sequence[PairedScores],
+    plan: ComparisonPlan,
+    paired_by: str = ID,
+    read: Callable[[Examples], Mapping[tuple[str, str], Sequence[Example]]] = lambda _chosen: {},
+    watch: Watch = lambda _what, _total: nullcontext(lambda: None),
+) -> SystemComparison:
+    """Compares scores that are there already, a table per metric; `read` finds the texts of the rows to be shown."""
+    order = _order(list(tables[0].values), plan)
+    _check_scored(tables)
+    examples = read(Examples.of(tables, order, plan.examples, TIE))
+    pairs = list(combinations(order, 2)) if len(order) > 2 else [(order[0], order[1])]
+    with watch("testing", len(pairs) * len(tables)) as advance:
+        compared = [_compared(table, order, _tested(table, pairs, plan, advance), plan, examples) for table in tables]
+    return SystemComparison(plan, order[0], paired_by, tables[0].rows, compared)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two systems: the bootstrap, whose intervals are always shown, and the p-values of the tests asked for."""
+
+    bootstrap: SystemTest
+    p_values: Mapping[str, float]
+
+
+def _tested(
+    table: PairedScores, pairs: Sequence[tuple[str, str]], plan: ComparisonPlan, advance: Callable[[], object]
+) -> dict[tuple[str, str], _Pair]:
+    additive = {system: table.additive(system) for system in table.values}
+    tested = {}
+    for first, second in pairs:
+        both = additive[first], additive[second]
+        bootstrap = paired_bootstrap(*both, table.score, plan.resampling)
+        p_values = {}
+        if "bootstrap" in plan.tests:
+            p_values["bootstrap"] = bootstrap.p_value
+        if "randomisation" in plan.tests:
+            p_values["randomisation"] = approximate_randomisation(*both, table.score, plan.resampling).p_value
+        least = _least_p(*both)
+        tested[first, second] = _Pair(bootstrap, {test: max(p, least) for test, p in p_values.items()})
+        advance()
+    return tested
+
+
+def _least_p(first: Floats, second: Floats) -> float:
+    """k rows on which two systems differ all point one way by chance with probability 2 / 2^k; 1 if no row differs.
+
+    sacrebleu counts only swaps with a strictly larger difference: it prints .001 for a system against itself, and for
+    two systems that differ on a single row, where every swap has the same difference.
+    """
+    differing = int((np.abs(first - second) > TIE).any(axis=1).sum())
+    return float(min(1.0, 2.0 ** (1 - differing)))
+
+
+def _compared(
+    table: PairedScores, order: Sequence[str], tested: Mapping[tuple[str, str], _Pair], plan: ComparisonPlan,
+    examples: Mapping[tuple[str, str], Sequence[Example]],
+) -> MetricComparison:  # fmt: skip
+    baseline, spec, scored = order[0], str(table.metric), table.scored
+    ranks = _ranks(table, order, tested, plan) if len(order) > 2 else dict.fromkeys(order)
+    systems = []
+    for system in order:
+        versus = None
+        if system == baseline:
+            estimate = tested[baseline, order[1]].bootstrap.baseline
+        else:
+            pair = tested[baseline, system]
+            estimate, difference = pair.bootstrap.system, pair.bootstrap.difference
+            counts = _wins_losses_ties(table, baseline, system)
+            shown = examples.get((spec, system), ())
+            versus = Versus(_value(difference.value), difference.low, difference.high, pair.p_values, *counts, shown)
+        flags = table.flags.get(system, {})
+        systems.append(
+            SystemScore(system, _value(estimate.value), estimate.low, estimate.high, ranks[system], flags, versus)
+        )
+    left_out = int(len(scored) - scored.sum())
+    return MetricComparison(
+        spec, table.metric.name, table.main, tuple(table.signatures), table.metric.higher_is_better, int(scored.sum()),
+        left_out, table.first_error, systems,
+    )  # fmt: skip
+
+
+def _ranks(
+    table: PairedScores, order: Sequence[str], tested: Mapping[tuple[str, str], _Pair], plan: ComparisonPlan
+) -> dict[str, int | None]:
+    """Going down by score, a new rank begins at the first system that any of the present rank is better than.
+
+    The stricter rule of WMT's system rankings, all above better than all below, leaves a dozen systems in one rank
+    where each is only a little better than the next.
+    """
+    sign = 1 if table.metric.higher_is_better else -1
+    place = {system: index for index, system in enumerate(order)}
+    scores = [0.0] * len(order)
+    for (first, second), pair in tested.items():
+        scores[place[first]] = sign * _value(pair.bootstrap.baseline.value)
+        scores[place[second]] = sign * _value(pair.bootstrap.system.value)
+    corrected = adjusted([max(pair.p_values.values()) for pair in tested.values()], plan.correction)
+    better = np.ones((len(order), len(order)))
+    for (first, second), p_value in zip(tested, corrected, strict=True):
+        ahead, behind = sorted((place[first], place[second]), key=lambda index: -scores[index])
+        better[ahead, behind] = p_value
+    return dict(zip(order, clusters(scores, better, plan.alpha, "visited"), strict=True))
+
+
+def _wins_losses_ties(table: PairedScores, baseline: str, system: str) -> tuple[int, int, int]:
+    sign = 1 if table.metric.higher_is_better else -1
+    gains = sign * (table.values[system] - table.values[baseline])[table.scored]
+    wins, losses = int((gains > TIE).sum()), int((gains < -TIE).sum())
+    return wins, losses, len(gains) - wins - losses
+
+
+def _order(systems: Sequence[str], plan: ComparisonPlan) -> list[str]:
+    """The baseline first."""
+    baseline = systems[0] if plan.baseline is None else plan.baseline
+    if baseline not in systems:
+        raise SpecError(f"baseline={baseline}: no such system; {nearest(baseline, systems)}")
+    return [baseline, *(system for system in systems if system != baseline)]
+
+
+def _check_scored(tables: Iterable[PairedScores]) -> None:
+    for table in tables:
+        if not table.scored.any():
+            raise InputError(
+                f"{table.metric}: there is no row that all systems could be scored on, so nothing can be compared; "
+                f"the first failure: {table.first_error}"
+            )
+
+
+def _value(value: float | None) -> float:
+    if value is None:  # an Estimate's type allows it; a score always has a value
+        raise ValueError("a score without a value")
+    return value

@@ -1,0 +1,104 @@
+"""Scores of several systems on the same rows, as arrays in one common order; no texts and no segments are kept.
+
+In: row sources, their `Pairing` and metrics. Out: one `PairedScores` per metric.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from evalign.analysis.scoring import Result, score_source
+from evalign.data.row_pairing import Pairing
+from evalign.data.rows import RowSource
+from evalign.metrics.base import Metric
+from evalign.metrics.corpus import Pooled
+from evalign.stats.system_tests import Score, mean_score
+from evalign.types import Bools, Floats, Segment
+
+
+@dataclass(eq=False)
+class PairedScores:
+    """One metric's main field (its last) on every row of every system; NaN where a row failed.
+
+    `statistics` has (rows, k) numbers per system where the corpus score is pooled, as BLEU's, and is empty elsewhere.
+    """
+
+    metric: Metric
+    rows: int
+    values: dict[str, Floats] = field(default_factory=dict)
+    statistics: dict[str, Floats] = field(default_factory=dict)
+    signatures: list[str] = field(default_factory=list)  # several only if systems were scored differently
+    flags: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    first_error: str | None = None
+
+    def __post_init__(self) -> None:
+        corpus = self.metric.corpus()
+        self._pooled = corpus if isinstance(corpus, Pooled) else None
+
+    def add(self, system: str, place: int, segment: Segment) -> None:
+        """Takes in one row."""
+        values = self.values.setdefault(system, np.full(self.rows, np.nan))
+        if segment.error is not None:
+            self.first_error = self.first_error or segment.error
+            return
+        values[place] = segment.scores[self.main]
+        if self._pooled:
+            if system not in self.statistics:
+                self.statistics[system] = np.zeros((self.rows, len(segment.statistics)))
+            self.statistics[system][place] = segment.statistics
+
+    @property
+    def pooled(self) -> bool:
+        """Whether the corpus score comes from sums of statistics, not from a mean."""
+        return self._pooled is not None
+
+    @property
+    def main(self) -> str:
+        """The field that is compared."""
+        return self.metric.fields[-1]
+
+    @property
+    def scored(self) -> Bools:
+        """Rows that no system failed on."""
+        scored: Bools = np.isfinite(np.stack(list(self.values.values()))).all(axis=0)
+        return scored
+
+    def additive(self, system: str) -> Floats:
+        """What adds up over the scored rows: (rows, k)."""
+        table = self.statistics[system] if self._pooled else self.values[system][:, None]
+        kept: Floats = table[self.scored]
+        return kept
+
+    @property
+    def score(self) -> Score:
+        """The corpus score of such sums."""
+        pooled = self._pooled
+        if pooled is None:
+            return mean_score
+        return lambda totals, rows: float(pooled.of(totals.tolist(), int(rows))[self.main])
+
+
+def score_pairs(
+    sources: Iterable[RowSource], pairing: Pairing, metrics: list[Metric], emit: Callable[[Result, Segment], object]
+) -> list[PairedScores]:
+    """Scores every source with every metric; `emit` gets every segment as it is made."""
+    found = {str(metric): PairedScores(metric, pairing.rows) for metric in metrics}
+    done: Counter[tuple[str, str]] = Counter()
+
+    def take(result: Result, segment: Segment) -> None:
+        key = result.system, result.metric
+        found[result.metric].add(result.system, int(pairing.places[result.system][done[key]]), segment)
+        done[key] += 1
+        emit(result, segment)
+
+    for source in sources:
+        for result in score_source(source, metrics, take):
+            scores = found[result.metric]
+            scores.flags[result.system] = dict(result.flags)
+            if result.signature not in scores.signatures:
+                scores.signatures.append(result.signature)
+    return list(found.values())

@@ -1,0 +1,150 @@
+"""What comparing systems asks for and gives: a `ComparisonPlan` in, a `SystemComparison` of frozen values out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalign.analysis.comparison.examples import Example
+from evalign.errors import SpecError, nearest
+from evalign.stats.bootstrap import Resampling
+from evalign.stats.clusters import CORRECTIONS
+from evalign.version import __version__
+
+TESTS = ("bootstrap", "randomisation")
+
+
+@dataclass(frozen=True)
+class ComparisonPlan:
+    """What is asked for. Unless told, the first system is the baseline and `pair_rows` finds out the pairs."""
+
+    baseline: str | None = None
+    pair_by: str | None = None
+    tests: tuple[str, ...] = TESTS
+    resampling: Resampling = field(default_factory=Resampling)
+    alpha: float = 0.05
+    correction: str = "holm"
+    examples: int = 3
+
+    def __post_init__(self) -> None:
+        for what, given, known in (("test", self.tests, TESTS), ("correction", (self.correction,), CORRECTIONS)):
+            if unknown := [name for name in given if name not in known]:
+                raise SpecError(f"{what}={unknown[0]}: {nearest(unknown[0], known)}")
+        if not self.tests or not 0 < self.alpha < 1 or self.examples < 0:
+            raise SpecError(
+                "a comparison needs a test, 0 < alpha < 1 and examples >= 0, but got "
+                f"tests={self.tests}, alpha={self.alpha}, examples={self.examples}"
+            )
+
+
+@dataclass(frozen=True)
+class Versus:
+    """A system against the baseline. Differences are system minus baseline, whichever direction is better.
+
+    `p_values` are two-sided, by test. A row is won if it is better by more than rounding.
+    """
+
+    difference: float
+    low: float | None
+    high: float | None
+    p_values: Mapping[str, float]
+    wins: int
+    losses: int
+    ties: int
+    examples: Sequence[Example] = ()
+
+    @property
+    def p_value(self) -> float:
+        """The largest: a difference is significant if every test that was run says so."""
+        return max(self.p_values.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "difference": self.difference,
+            "difference_low": self.low,
+            "difference_high": self.high,
+            "p": dict(self.p_values),
+            "wins": self.wins,
+            "losses": self.losses,
+            "ties": self.ties,
+            "examples": [example.to_dict() for example in self.examples],
+        }
+
+
+@dataclass(frozen=True)
+class SystemScore:
+    """A system under one metric. `rank` is for three and more systems: equal ranks are not told apart."""
+
+    system: str
+    score: float
+    low: float | None
+    high: float | None
+    rank: int | None
+    flags: Mapping[str, int]
+    versus: Versus | None  # None for the baseline itself
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        plain: dict[str, Any] = {"system": self.system, "score": self.score, "low": self.low, "high": self.high}
+        if self.rank is not None:
+            plain["rank"] = self.rank
+        plain["flags"] = dict(self.flags)
+        return plain if self.versus is None else plain | self.versus.to_dict()
+
+
+@dataclass(frozen=True)
+class MetricComparison:
+    """All systems under one metric, the baseline first; rows that failed in any system are left out for all."""
+
+    metric: str
+    name: str
+    field: str
+    signatures: Sequence[str]
+    higher_is_better: bool
+    n: int
+    failed: int
+    first_error: str | None
+    systems: Sequence[SystemScore]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        plain = {
+            "metric": self.metric,
+            "field": self.field,
+            "signature": self.signatures[0],
+            "higher_is_better": self.higher_is_better,
+            "n": self.n,
+            "failed": self.failed,
+        }
+        if len(self.signatures) > 1:
+            plain["signatures"] = list(self.signatures)
+        if self.first_error is not None:
+            plain["first_error"] = self.first_error
+        return plain | {"systems": [system.to_dict() for system in self.systems]}
+
+
+@dataclass(frozen=True)
+class SystemComparison:
+    """What `compare_systems` and `compare_sources` return."""
+
+    plan: ComparisonPlan
+    baseline: str
+    paired_by: str
+    rows: int
+    metrics: Sequence[MetricComparison]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values, as `evalign compare --format json` prints them."""
+        return {
+            "evalign": __version__,
+            "baseline": self.baseline,
+            "paired_by": self.paired_by,
+            "rows": self.rows,
+            "samples": self.plan.resampling.samples,
+            "seed": self.plan.resampling.seed,
+            "confidence": self.plan.resampling.confidence,
+            "alpha": self.plan.alpha,
+            "results": [one.to_dict() for one in self.metrics],
+        }

@@ -1,0 +1,151 @@
+"""From a rated table to columns: what people said, and what metrics and other people's programs said, row by row.
+
+In: rows with a `human` field (a number, or an object of named ratings), metrics, and score files.
+Out: `RatedTable`, parallel arrays over the rows that everybody scored; who was left out, and why, is counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evalign.analysis.scoring import Result, score_source
+from evalign.data.rows import InMemory, RowSource
+from evalign.errors import FileFormatError, InputError, SpecError
+from evalign.metrics.base import Metric
+from evalign.types import Floats, Ints, Row, Segment
+
+PLAIN = "human"  # the aspect's name where people gave one number per row
+
+
+@dataclass(frozen=True, eq=False)
+class RatedTable:
+    """Columns over the same rows; scores are turned round where lower is better."""
+
+    rows: Sequence[Row]
+    human: Mapping[str, Floats]  # by aspect
+    scores: Mapping[str, Floats]  # by metric
+    signatures: Mapping[str, str]
+    left_out: Mapping[str, int]  # why -> how many rows
+
+    def labels(self, name: str) -> list[str]:
+        """A field of every row: `system`, or one that was carried along."""
+        if name == "system":
+            return [row.system for row in self.rows]
+        return [_label(row, name) for row in self.rows]
+
+
+def rate(
+    source: RowSource,
+    metrics: Sequence[Metric],
+    others: Mapping[str, Mapping[int, float]] | None = None,
+    advance: Callable[[], Any] = lambda: None,
+) -> RatedTable:
+    """Scores every row; `others` are columns by row number that somebody else computed (`jobs.score_files`)."""
+    rows = list(source)
+    if not rows:
+        raise InputError("no rows to judge: the input is empty")
+    columns: dict[str, Floats] = {}
+    signatures: dict[str, str] = {}
+    problems: Counter[str] = Counter()
+    usable, human = _ratings(rows, problems)
+    if taken := {str(metric) for metric in metrics} & set(others or {}):
+        raise SpecError(f"two columns are called {taken.pop()}: give the scores from a file another name")
+    for metric in metrics:
+        columns[str(metric)] = values = np.full(len(rows), np.nan)
+        rated = [rows[place] for place in np.flatnonzero(usable)]
+        values[usable], signatures[str(metric)] = _scores(metric, rated, advance)
+    for name, given in (others or {}).items():
+        columns[name] = np.array([given.get(place, np.nan) for place in range(len(rows))])
+        signatures[name] = "scores from a file"
+    kept = _scored_by_all(columns, usable, problems)
+    return RatedTable(
+        [rows[place] for place in kept],
+        {aspect: values[kept] for aspect, values in human.items()},
+        {name: values[kept] for name, values in columns.items()},
+        signatures,
+        dict(problems),
+    )
+
+
+def rate_pairs(
+    better: RowSource, worse: RowSource, metrics: Sequence[Metric], advance: Callable[[], Any] = lambda: None
+) -> tuple[RatedTable, RatedTable]:
+    """Scores both sides of pairs whose order people gave; pairs that a metric could not score are left out."""
+    sides = [list(better), list(worse)]
+    if not sides[0]:
+        raise InputError("no pairs to judge: the input is empty")
+    scored = [{str(metric): _scores(metric, rows, advance) for metric in metrics} for rows in sides]
+    problems: Counter[str] = Counter()
+    both = {name: scored[0][name][0] + scored[1][name][0] for name in map(str, metrics)}  # NaN if one of them is
+    kept = _scored_by_all(both, np.ones(len(sides[0]), dtype=bool), problems)
+    first, second = (
+        RatedTable(
+            [rows[place] for place in kept],
+            {},
+            {name: values[kept] for name, (values, _) in side.items()},
+            {name: signature for name, (_, signature) in side.items()},
+            dict(problems),
+        )
+        for rows, side in zip(sides, scored, strict=True)
+    )
+    return first, second
+
+
+def _scored_by_all(columns: Mapping[str, Floats], usable: Any, problems: Counter[str]) -> Ints:
+    """Places of the usable rows that have a score in every column; who has none is counted."""
+    for name, values in columns.items():
+        missing = usable & ~np.isfinite(values)
+        if missing.any():
+            problems[f"no score from {name}"] += int(missing.sum())
+            usable = usable & ~missing
+    return np.flatnonzero(usable)
+
+
+def _scores(metric: Metric, rows: list[Row], advance: Callable[[], Any]) -> tuple[Floats, str]:
+    """The metric's main field, turned round if lower is better, NaN where a row failed; and its signature."""
+    values: list[float] = []
+
+    def emit(_: Result, segment: Segment) -> None:
+        value = float("nan") if segment.error is not None else segment.scores[metric.fields[-1]]
+        values.append(value if metric.higher_is_better else -value)
+        advance()
+
+    results = score_source(InMemory(rows), [metric], emit)
+    return np.array(values), results[0].signature
+
+
+def _ratings(rows: list[Row], problems: Counter[str]) -> tuple[Any, dict[str, Floats]]:
+    """Which rows people rated on every aspect, and the ratings (NaN where there is none)."""
+    named = [row.human for row in rows if isinstance(row.human, Mapping)]
+    aspects = list(dict.fromkeys(str(name) for one in named for name in one)) or [PLAIN]
+    human = {aspect: np.array([_rating(row, aspect) for row in rows]) for aspect in aspects}
+    usable = np.all([np.isfinite(values) for values in human.values()], axis=0)
+    if not usable.all():
+        problems["no human score"] = int((~usable).sum())
+    if not usable.any():
+        raise InputError("no row has a human score: its field must hold a number or an object of numbers")
+    return usable, human
+
+
+def _rating(row: Row, aspect: str) -> float:
+    value = row.human.get(aspect) if isinstance(row.human, Mapping) else row.human if aspect == PLAIN else None
+    if value is None or value == "":
+        return float("nan")
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise FileFormatError(
+            f"row {row.id}: the human score {aspect} is {str(value)[:40]!r}, expected a number"
+        ) from None
+    return number if np.isfinite(number) else float("nan")
+
+
+def _label(row: Row, name: str) -> str:
+    if row.extra.get(name) is None:
+        raise InputError(f"row {row.id} has no {name!r}, which rows are grouped by")
+    return str(row.extra[name])

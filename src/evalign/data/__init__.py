@@ -1,0 +1,1 @@
+"""Rows of text: readers of files and streams, pairing of systems, rated tables."""

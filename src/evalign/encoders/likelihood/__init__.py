@@ -1,0 +1,1 @@
+"""Models that say how likely a text is after another one."""

@@ -1,0 +1,1 @@
+"""A bidirectional LSTM sentence encoder: words, cell, file."""

@@ -1,0 +1,129 @@
+"""One immutable file of token vectors, in safetensors format; what it holds is checked by digest before it is used.
+
+keys     U8  (texts, 32)    sha256 of each text
+digests  U8  (texts, 32)    sha256 of each text's token ids and vectors
+tokens   I64 (texts,)       how many tokens each text has
+seal     U8  (32,)          sha256 of the owner's key and the three above: the index, all that is read at first
+vectors  F32 (rows, width)  text after text, in each layer after layer, in each token after token
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors.numpy import save
+
+from evalign.atomic_files import whole_file
+from evalign.encoders.safetensors_headers import TensorPlace, file_tensors
+from evalign.errors import FileFormatError
+from evalign.types import Ints
+
+DIGEST = 32
+INDEX = ("keys", "digests", "tokens")
+
+Vectors = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Entry:
+    """What a pack keeps of one text: vectors are (layers, tokens, width)."""
+
+    key: bytes
+    digest: bytes
+    vectors: Vectors
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Pack:
+    """The index of a pack, and where its vectors lie."""
+
+    keys: list[bytes]
+    digests: npt.NDArray[np.uint8]
+    tokens: Ints
+    first: Ints  # row of each text's first vector
+    layers: int
+    vectors: TensorPlace
+
+    def read(self, stream: BufferedReader, number: int, ids: Ints) -> Vectors | None:
+        """The vectors of one text; None if they are not those written for these token ids."""
+        width = self.vectors.shape[1]
+        found: Vectors = np.empty((self.layers, int(self.tokens[number]), width), dtype=np.float32)
+        stream.seek(self.vectors.offset + int(self.first[number]) * width * found.itemsize)
+        whole = stream.readinto(_bytes(found)) == found.nbytes
+        return found if whole and vectors_digest(ids, found) == self.digests[number].tobytes() else None
+
+
+def text_key(text: str) -> bytes:
+    """The sha256 of a text; lone surrogates have their own bytes, so no two texts share any."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def vectors_digest(ids: Ints, vectors: Vectors) -> bytes:
+    """The ids belong to it: were a text ever cut into other tokens, its old vectors would not fit."""
+    digest = hashlib.sha256(_bytes(ids))
+    digest.update(_bytes(vectors))
+    return digest.digest()
+
+
+def write_pack(file: Path, owner: bytes, entries: Sequence[Entry]) -> None:
+    """Writes a pack whole or not at all, for its owner's eyes only: vectors can be turned back into words."""
+    width = entries[0].vectors.shape[-1]
+    index: dict[str, npt.NDArray[Any]] = {
+        "keys": _digests([entry.key for entry in entries]),
+        "digests": _digests([entry.digest for entry in entries]),
+        "tokens": np.array([entry.vectors.shape[1] for entry in entries], dtype=np.int64),
+    }
+    vectors = np.concatenate([entry.vectors.reshape(-1, width) for entry in entries])
+    with whole_file(file, binary=True) as stream:
+        os.chmod(stream.name, 0o600)
+        stream.write(save({**index, "seal": _digests([_seal(owner, index)]), "vectors": vectors}))
+
+
+def read_pack(file: Path, owner: bytes, layers: int) -> Pack:
+    """The index of a pack of this owner; WeightsError or FileFormatError if it is damaged."""
+    places = file_tensors(file)
+    try:
+        texts = places["tokens"].shape[0]
+        shapes = {"keys": (texts, DIGEST), "digests": (texts, DIGEST), "tokens": (texts,), "seal": (1, DIGEST)}
+        kinds = dict.fromkeys(shapes, np.uint8) | {"tokens": np.int64}
+        with file.open("rb") as stream:
+            index = {name: _read(stream, places[name], kinds[name], shape) for name, shape in shapes.items()}
+        vectors = places["vectors"]
+        rows, _ = vectors.shape
+    except (KeyError, IndexError, ValueError) as error:
+        raise FileFormatError(f"{file}: not a pack of vectors ({error})") from error
+    if index.pop("seal").tobytes() != _seal(owner, index):
+        raise FileFormatError(f"{file}: damaged, or another encoder's")
+    ends = layers * np.cumsum(index["tokens"])
+    if vectors.dtype != "F32" or rows != ends[-1]:
+        raise FileFormatError(f"{file}: damaged, its vectors are not as many as its index says")
+    keys = [key.tobytes() for key in index["keys"]]
+    return Pack(keys, index["digests"], index["tokens"], ends - layers * index["tokens"], layers, vectors)
+
+
+def _seal(owner: bytes, index: dict[str, Any]) -> bytes:
+    digest = hashlib.sha256(owner)
+    for name in INDEX:
+        digest.update(_bytes(index[name]))
+    return digest.digest()
+
+
+def _read(stream: BufferedReader, place: TensorPlace, kind: type[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    stream.seek(place.offset)
+    return np.frombuffer(stream.read(place.length), dtype=kind).reshape(shape)
+
+
+def _digests(digests: Sequence[bytes]) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(-1, DIGEST)
+
+
+def _bytes(array: npt.NDArray[Any]) -> memoryview:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

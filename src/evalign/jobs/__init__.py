@@ -1,1 +1,0 @@
-"""Rows in and results out: readers, writers, streams."""

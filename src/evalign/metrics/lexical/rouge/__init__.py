@@ -1,0 +1,1 @@
+"""ROUGE: reading, counting, scoring, and the metrics of the family."""

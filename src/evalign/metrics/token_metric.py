@@ -1,0 +1,285 @@
+"""What all token-matching metrics share: encoder options, IDF weights, several references.
+
+rows -> embedded texts -> (matching: the metric's own) -> precision, recall, F1 -> Segment
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from evalign.cancellation import check_stopped
+from evalign.encoders.base import Encoder, Reading
+from evalign.encoders.batching import TOKEN_BUDGET
+from evalign.encoders.loading import BACKENDS, PRECISIONS, EncoderChoice, open_encoder
+from evalign.encoders.pinned_models import KNOWN
+from evalign.encoders.vector_cache import EmbeddingMemory
+from evalign.encoders.windows import POLICIES
+from evalign.errors import LengthMismatchError, SpecError
+from evalign.matching.ties import on_grid
+from evalign.metrics.base import Metric, Scorer, blocks, option
+from evalign.metrics.blas import one_blas_thread
+from evalign.metrics.signature import Signature
+from evalign.text.idf import IDFTable, TokenWeights
+from evalign.types import Embedded, Floats, Row, Segment, Tokens
+from evalign.version import __version__
+
+MULTIREF = ("max-f1", "mean", "per-field-max")
+CORPUS_IDF = ("references", "sources")
+
+
+@dataclass(frozen=True)
+class TokenMetric(Metric):
+    """A metric over one similarity matrix of token vectors."""
+
+    fields: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
+    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    worst: ClassVar[float] = 0.0
+
+    model: str = option("minilm", "a known model, a directory, or a hub name")
+    layer: str | None = option(None, "a layer, or several as in 4+6, whose similarities are averaged")
+    idf: str = option("no", "no, references, sources, or a table saved by `evalign idf fit`")
+    specials: str = option("keep", "whether tokens may match special tokens", ("keep", "drop"))
+    multiref: str = option("max-f1", "how several references become one score", MULTIREF)
+    overlong: str = option("window", "what happens to a text longer than the model reads", POLICIES)
+    max_length: int = option(0, "a lower limit than the model's, special tokens included; 0: the model's")
+    precision: str = option("fp32", "arithmetic of the encoder", PRECISIONS)
+    backend: str = option("auto", "what runs the encoder", BACKENDS)
+    device: str = option("cpu", "cpu, cuda, mps: other than cpu needs backend=torch")
+    threads: int = option(0, "threads of the encoder; 0: one per core")
+    token_budget: int = option(TOKEN_BUDGET, "tokens per batch")
+
+    def choice(self) -> EncoderChoice:
+        """The encoder this metric asks for."""
+        if self.max_length < 0 or not 0 <= self.threads <= 1024 or self.token_budget < 1:
+            raise SpecError("expected max_length from 0, threads from 0 to 1024, and token_budget from 1")
+        reading = Reading(self.overlong, token_budget=self.token_budget)
+        if self.max_length:
+            reading = replace(reading, max_length=self.max_length)
+        return EncoderChoice(self.model, self.layer, self.precision, self.backend, self.device, reading, self.threads)
+
+    @abstractmethod
+    def scorer(self, corpus: Iterable[Row] | None = None, weights: TokenWeights | None = None) -> TokenScorer:
+        """Loads the encoder and the tables; `weights` overrides `idf`."""
+
+    @property
+    def needs_corpus(self) -> bool:
+        """IDF from the rows themselves needs all of them first."""
+        return self.idf in CORPUS_IDF
+
+    @classmethod
+    def from_signature(cls, signature: Signature) -> Self:
+        """Rebuilds the metric; its model must be found here, and must be the same weights."""
+        said = dict(signature.settings)
+        label, _, digest = said.get("model", "").partition("@")
+        idf = said.get("idf", "no").partition("@")[0]
+        base = said.get("base", "no")
+        rescaling = {} if base == "no" else cls.baseline_options(base, said.get("model", ""))
+        if idf not in ("no", *CORPUS_IDF) or (base != "no" and not rescaling):
+            raise SpecError(
+                f"{signature}: its IDF or baseline file is needed too; write the spec with idf= and rescale="
+            )
+        model = next((known.name for known in KNOWN.values() if known.label == label), label)
+        options = {"model": model, "layer": said.get("layer"), "idf": idf, "precision": said.get("prec", "fp32")}
+        options |= {key: said[key] for key in ("specials", "multiref", "overlong") if key in said}
+        options |= {key: said[short] for short, key in (("max", "max_length"),) if short in said}
+        options |= rescaling | cls.match_options(said.get("match", ""))
+        metric = cls.from_options({key: value for key, value in options.items() if value is not None})
+        found = open_encoder(metric.choice()).encoder.name
+        if found != said.get("model"):
+            raise SpecError(f"the signature pins {label}@{digest}, but what is found here is {found}")
+        return metric
+
+    @classmethod
+    def baseline_options(cls, base: str, model: str) -> dict[str, str]:
+        """The options that a signature's `base` stands for, if it can be told here."""
+        return {}
+
+    @classmethod
+    def match_options(cls, match: str) -> dict[str, str]:
+        """The options that a signature's `match` stands for."""
+        return {"matching": match.partition(",")[0]}
+
+    def corpus_weights(self, encoder: Encoder, corpus: Iterable[Row] | None) -> TokenWeights | None:
+        """The IDF table asked for: counted over the corpus, or read from a file."""
+        if self.idf == "no":
+            return None
+        if self.idf not in CORPUS_IDF:
+            table = IDFTable.load(self.idf)
+            table.check(encoder.tokenizer_fingerprint)
+            return table
+        if corpus is None:
+            raise SpecError(f"idf={self.idf} needs all rows before the first; pass a saved table: evalign idf fit")
+        return count_idf(encoder, _corpus_texts(corpus, self.idf))
+
+    def signature(self, encoder: Encoder, weights: TokenWeights | None, match: str, base: str) -> Signature:
+        """What decides the numbers, in the order every token metric shows it."""
+        source = self.idf if self.idf in CORPUS_IDF else "table"
+        limit = {"max": str(self.max_length)} if self.max_length else {}
+        settings = {
+            "model": encoder.name,
+            "layer": "all" if self.layer == "all" else "+".join(map(str, encoder.layers)),
+            "match": match,
+            "specials": self.specials,
+            "idf": "no" if weights is None else f"{source}@{weights.digest}",
+            "base": base,
+            "multiref": self.multiref,
+            "overlong": self.overlong,
+            **limit,
+            "prec": encoder.precision,
+            "v": __version__,
+        }
+        return Signature(self.name, settings)
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One text ready to be matched: vectors and weights of the tokens that take part."""
+
+    embedded: Embedded
+    weights: Floats
+    empty: bool
+    counts: dict[str, int]
+
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens that take part."""
+        return self.embedded.tokens
+
+
+PairScore = tuple[Floats, Mapping[str, int]]  # fields before `finish`, and what the matching has to report
+
+
+class TokenScorer(Scorer):
+    """Encodes a block of rows at once, then matches pair by pair."""
+
+    def __init__(self, metric: TokenMetric, memory: EmbeddingMemory, weights: TokenWeights | None) -> None:
+        self.metric = metric
+        self.memory = memory
+        self.weights = weights
+
+    @abstractmethod
+    def pair(self, candidate: Side, reference: Side) -> PairScore:
+        """The metric's fields for two texts that are not empty."""
+
+    def finish(self, scores: Floats) -> Floats:
+        """A last step after several references were combined, such as rescaling."""
+        return scores
+
+    def score(self, rows: list[Row]) -> list[Segment]:
+        """Matches every candidate with each of its references."""
+        references = {text for row in rows for text in row.references}
+        sides = self.sides([*(row.candidate for row in rows), *references], keep=references)
+        pairs = [(sides[row.candidate], sides[text]) for row in rows for text in row.references]
+        with one_blas_thread():
+            matched = iter(self.match(pairs))
+        return [self._segment(row, sides, [next(matched) for _ in row.references]) for row in rows]
+
+    def match(self, pairs: list[tuple[Side, Side]]) -> list[PairScore]:
+        """Every pair's fields before `finish`, and what the matching itself has to report."""
+        return [self.pair_scores(candidate, reference) for candidate, reference in pairs]
+
+    def settle(self) -> None:
+        """The encoder's memory is all there is to take."""
+        self.memory.encoder.settle()
+
+    def sides(self, texts: Iterable[str], keep: Iterable[str] = ()) -> dict[str, Side]:
+        """Every distinct text, encoded and weighted once."""
+        return self.weigh(self.memory.encode(texts, list(keep), at_once=not self.streaming))
+
+    def weigh(self, embedded: Mapping[str, Embedded]) -> dict[str, Side]:
+        """Encoded texts ready to be matched."""
+        return {text: self.side(vectors) for text, vectors in embedded.items()}
+
+    def layers(self, rows: list[Row], embedded: Mapping[str, Embedded], picks: Sequence[Sequence[int]]) -> Floats:
+        """(picks, rows, fields): the rows' scores for several choices of layers, given every layer of every text.
+
+        A pick holds positions in the encoder's `layers`; what each gives is the score of a metric with these layers.
+        """
+        sides = self.weigh(embedded)
+        scores = []
+        for pick in picks:
+            picked = {text: _picked(side, pick) for text, side in sides.items()}
+            with one_blas_thread():
+                pairs = [(picked[row.candidate], picked[text]) for row in rows for text in row.references]
+                matched = iter(self.match(pairs))
+            scores.append([self.combine(np.stack([next(matched)[0] for _ in row.references])) for row in rows])
+        return np.asarray(scores, dtype=np.float64)
+
+    def pair_scores(self, candidate: Side, reference: Side) -> PairScore:
+        """The fields of one pair before `finish`; the worst value if a text has no tokens."""
+        check_stopped()
+        if candidate.empty or reference.empty:
+            return np.full(len(self.metric.fields), self.metric.worst), {}
+        return self.pair(candidate, reference)
+
+    def combine(self, scores: Floats) -> Floats:
+        """(references, fields) -> (fields,) as `multiref` says."""
+        if len(scores) == 1:
+            return np.asarray(scores[0])
+        if self.metric.multiref == "mean":
+            return np.asarray(scores.mean(axis=0))
+        if self.metric.multiref == "per-field-max":
+            return np.asarray(scores.max(axis=0))
+        return np.asarray(scores[on_grid(scores[:, -1]).argmax()])
+
+    def _segment(self, row: Row, sides: dict[str, Side], matched: list[PairScore]) -> Segment:
+        values = self.finish(self.combine(np.stack([scores for scores, _ in matched])))
+        scored = dict(zip(self.metric.fields, values.tolist(), strict=True))
+        texts = total_counts(sides[row.candidate], *(sides[text] for text in row.references))
+        return Segment(row.id, scored, add_counts(texts, *(notes for _, notes in matched)))
+
+    def side(self, embedded: Embedded) -> Side:
+        """One encoded text with the weights of its tokens."""
+        tokens = embedded.tokens
+        own = ~tokens.special
+        for special_id in self.memory.encoder.special_ids:  # two or three; np.isin is slower
+            own &= tokens.ids != special_id
+        counts = tokens.counts
+        weights = (
+            own.astype(np.float64) if self.weights is None else np.where(own, self.weights.weights(tokens.ids), 0.0)
+        )
+        if not weights.any() and not tokens.empty:
+            weights = (~tokens.special).astype(np.float64)
+            counts["idf-zero"] = 1
+        if self.metric.specials == "drop":
+            embedded, weights = embedded.keep(~tokens.special), weights[~tokens.special]
+        return Side(embedded, weights, tokens.empty, counts)
+
+
+def _picked(side: Side, pick: Sequence[int]) -> Side:
+    return replace(side, embedded=Embedded(side.tokens, side.embedded.vectors[list(pick)]))
+
+
+def total_counts(*sides: Side) -> dict[str, int]:
+    """What was flagged on any side; a text that stands on several is counted once."""
+    return add_counts(*(side.counts for side in {id(side): side for side in sides}.values()))
+
+
+def add_counts(*counts: Mapping[str, int]) -> dict[str, int]:
+    """Flags of several origins together."""
+    total: Counter[str] = Counter()
+    for some in counts:
+        total.update(some)
+    return dict(total)
+
+
+def count_idf(encoder: Encoder, texts: Iterable[str]) -> IDFTable:
+    """Counts texts as the encoder's tokenizer cuts them, a block at a time."""
+    ids = (tokens.ids for block in blocks(texts) for tokens in encoder.tokenize(block))
+    return IDFTable.count(encoder.tokenizer_fingerprint, ids)
+
+
+def _corpus_texts(corpus: Iterable[Row], which: str) -> Iterator[str]:
+    for row in corpus:
+        if which == "references":
+            yield from row.references
+        elif row.source is None:
+            raise LengthMismatchError(f"row {row.id}: idf=sources needs a source in every row")
+        else:
+            yield row.source

@@ -1,0 +1,1 @@
+"""Agreement with people: tables, pictures, an HTML report."""

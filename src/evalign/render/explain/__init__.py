@@ -1,0 +1,1 @@
+"""A metric's arithmetic for one pair, step by step."""

@@ -1,0 +1,1 @@
+"""Pages of studies: figures, tables, HTML and Markdown."""

@@ -1,0 +1,140 @@
+"""A bounded pool of worker threads behind a bounded queue, with deadlines.
+
+In: a function and the wish to have its result by a deadline. Out: the result, or an ApiError: 429 if the queue is full,
+503 if the work was not begun in time, 504 if it was begun and not done. Work that nobody waits for any more (too late,
+or the client went away) is dropped if it was not begun, else told to stop at its next step. ONNX Runtime computes
+without the interpreter's lock, so threads are enough, and one copy of each model serves all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
+from time import monotonic
+from typing import Any
+
+from evalign.cancellation import Stopped, stop_when
+from evalign.server.errors import ApiError
+
+Work = Callable[[], bytes]
+LONGEST_RETRY = 30
+LATELY = 5.0
+
+
+class ClientGone(Exception):  # noqa: N818 (nobody is left to be told of an error)
+    """The client closed its connection before the answer."""
+
+
+class Job:
+    """One piece of work. Whoever gets hold of `claim` first decides: a worker begins it, or the server drops it."""
+
+    def __init__(self, work: Work, answer: asyncio.Future[bytes]) -> None:
+        self.work, self.answer = work, answer
+        self.claim = Lock()
+        self.unwanted = Event()
+        self.seconds = 0.0
+
+
+class WorkerPool:
+    """Threads are daemons: a request that does not end must not keep a server from ending."""
+
+    def __init__(self, workers: int, queue: int) -> None:
+        self.workers, self.queue = workers, queue
+        self.unfinished = 0  # waiting or running; touched in the event loop only
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._mean_seconds = 0.05
+        self._turned_away, self._last_turned = 0.0, monotonic()  # counted over about the last LATELY seconds
+        self._threads = [Thread(target=self._serve, name=f"evalign-{n}", daemon=True) for n in range(workers)]
+
+    def start(self) -> None:
+        """Starts the threads."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Ends each thread after the job it is at."""
+        for _ in self._threads:
+            self._jobs.put(None)
+
+    @property
+    def full(self) -> bool:
+        """Whether the next request has to be turned away."""
+        return self.unfinished >= self.workers + self.queue
+
+    def busy(self) -> ApiError:
+        """What a client is told then: to come back when those inside and those turned away lately could be done.
+
+        Were all told to come back in a second, most would be turned away again, and that takes time from the work.
+        """
+        now = monotonic()
+        self._turned_away = 1 + self._turned_away * math.exp((self._last_turned - now) / LATELY)
+        self._last_turned = now
+        seconds = (self.unfinished + self._turned_away) * self._mean_seconds / self.workers
+        retry_after = max(1, min(LONGEST_RETRY, math.ceil(seconds)))
+        return ApiError(429, "busy", "the server has more requests than it can take; try again soon", retry_after)
+
+    async def run(self, work: Work, deadline: float, gone: asyncio.Task[None]) -> bytes:
+        """The result of `work`, at most `deadline` seconds from now; `gone` ends when the client goes away."""
+        if self.full:
+            raise self.busy()
+        job = Job(work, asyncio.get_running_loop().create_future())
+        self.unfinished += 1
+        self._jobs.put(job)
+        try:
+            ends: set[asyncio.Future[Any]] = {job.answer, gone}
+            await asyncio.wait(ends, timeout=deadline, return_when=asyncio.FIRST_COMPLETED)
+            if job.answer.done():
+                return job.answer.result()
+            if gone.done():
+                raise ClientGone
+            raise self._too_late(job, deadline)
+        finally:
+            self._abandon(job)
+
+    def _too_late(self, job: Job, deadline: float) -> ApiError:
+        if job.claim.locked():
+            return ApiError(504, "too-slow", f"this took longer than {deadline:g} seconds; send less at once")
+        return ApiError(503, "not-begun", f"the server did not come to this within {deadline:g} seconds", 5)
+
+    def _abandon(self, job: Job) -> None:
+        if job.answer.done():
+            return
+        job.unwanted.set()
+        job.answer.cancel()
+        if job.claim.acquire(blocking=False):  # no worker has begun it, and none will
+            self.unfinished -= 1
+
+    def _serve(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            if job.claim.acquire(blocking=False):
+                began = monotonic()
+                outcome = _outcome(job)
+                job.seconds = monotonic() - began
+                try:
+                    job.answer.get_loop().call_soon_threadsafe(self._finish, job, outcome)
+                except RuntimeError:  # the event loop is closed: the server has ended
+                    return
+            del job
+
+    def _finish(self, job: Job, outcome: bytes | BaseException) -> None:
+        self.unfinished -= 1
+        self._mean_seconds = 0.9 * self._mean_seconds + 0.1 * job.seconds
+        if job.answer.done():  # cancelled: too late for somebody
+            return
+        if isinstance(outcome, bytes):
+            job.answer.set_result(outcome)
+        else:
+            job.answer.set_exception(outcome)
+
+
+def _outcome(job: Job) -> bytes | BaseException:
+    try:
+        with stop_when(job.unwanted.is_set):
+            return job.work()
+    except Stopped:
+        return ApiError(504, "too-slow", "this was stopped")
+    except Exception as error:
+        return error

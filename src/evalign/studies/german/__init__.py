@@ -1,0 +1,1 @@
+"""The German summaries study after GermEval-2020 task 3."""

@@ -1,0 +1,235 @@
+"""The rated texts of the German summaries study: which rows are judged, on which scale, and what is learned from.
+
+In: rows with references, candidate, human and perhaps source; rated pairs. Out: `RatedRows` with the ratings' scale and
+the texts that IDF is counted over, and `RatedPairs` without any text that is judged. What is left out is said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from evalign.data.rows import Columns, InMemory
+from evalign.errors import EvalignError, InputError
+from evalign.stats.estimate import FEWEST_ROWS
+from evalign.studies.pair_selection import read_rows
+from evalign.studies.step_cache import digest_of
+from evalign.tuning.rated_pairs import RatedPairs, rating_of, read_pairs
+from evalign.types import Floats, Row
+
+EXAMPLE, EXAMPLE_PAIRS = "german/example.jsonl", "german/example_paraphrases.jsonl"
+SOURCES, REFERENCES = "sources", "references"
+DOCUMENT = "document"  # the field of `Row.extra` that says which rows share a text, and are drawn together
+NO_SOURCE = (
+    "BERTScore + IDF: no row of the data has a source to count IDF over; give rows with a source (or its name as "
+    "--source-field), or choose --idf references"
+)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A public data set: what it is, and the ends of its scale."""
+
+    about: str
+    low: float
+    high: float
+
+
+NOT_GERMEVAL = "It stands in for the rated summaries of GermEval-2020 task 3, which do not come with evalign."
+KNOWN_DATA = {
+    "stsb_de_dev": Known(
+        f"German STS-B: sentence pairs, not summaries, whose likeness people rated from 0 to 5. {NOT_GERMEVAL}", 0, 5
+    ),
+    "ted21_ende_mqm": Known(
+        "TED talks of WMT21, English to German: translations, not summaries, with MQM penalties of experts from -25 to "
+        f"0 (no error). {NOT_GERMEVAL}", -25, 0,
+    ),
+}  # fmt: skip
+MADE_UP = Known(
+    "German summaries that one person wrote and rated from 0 to 4, to show what the study does. Nothing about metrics "
+    "can be learned from so few.", 0, 4,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How many rows, drawn by which seed; which rating, on which scale (None: from the data), IDF over which texts."""
+
+    rows: int = 200
+    seed: int = 12345
+    aspect: str | None = None
+    low: float | None = None
+    high: float | None = None
+    idf: str = SOURCES
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The ends of the ratings' scale, and where they were taken from."""
+
+    low: float
+    high: float
+    origin: str
+
+    def __str__(self) -> str:
+        share = f"rating / {self.high:g}" if self.low == 0 else f"(rating - {self.low:g}) / {self.high - self.low:g}"
+        return f"{share.replace('- -', '+ ')}, the ends {self.low:g} and {self.high:g} {self.origin}"
+
+
+@dataclass(frozen=True, eq=False)
+class RatedRows:
+    """The judged rows and their ratings; `counted` are rows whose texts, each once, IDF is counted over."""
+
+    name: str
+    about: str
+    rows: tuple[Row, ...]
+    human: Floats
+    scale: Scale
+    idf: str
+    counted: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def shares(self) -> Floats:
+        """The ratings between 0 and 1."""
+        return np.asarray((self.human - self.scale.low) / (self.scale.high - self.scale.low))
+
+    @cached_property
+    def documents(self) -> list[str]:
+        """Of every row, what it shares with others: its source, or its first reference."""
+        return [str(row.extra[DOCUMENT]) for row in self.rows]
+
+    @cached_property
+    def counted_texts(self) -> tuple[str, ...]:
+        """Whole texts, nothing cut, each once."""
+        texts = (text for row in self.counted for text in (row.references if self.idf == REFERENCES else [row.source]))
+        return tuple(str(text) for text in texts)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of everything that is judged."""
+        return digest_of([texts_of(self.rows), self.human.tolist()])
+
+
+def texts_of(rows: Iterable[Row]) -> list[list[str]]:
+    """What metrics compare, row by row."""
+    return [[row.candidate, *row.references] for row in rows]
+
+
+def read_rated(data: str | None, columns: Columns, input_format: str | None, asked: Asked) -> RatedRows:
+    """The rows of a file that can be judged; without a file, of the example."""
+    name, rows = read_rows(data, columns, input_format, EXAMPLE)
+    known = MADE_UP if data is None else KNOWN_DATA.get(Path(data).name.partition(".")[0])
+    return rated_rows(name, rows, asked, known)
+
+
+def rated_rows(name: str, rows: Sequence[Row], asked: Asked, known: Known | None = None) -> RatedRows:
+    """At most so many rated rows, drawn by the seed; IDF is counted over all rows, drawn or not."""
+    if asked.rows < FEWEST_ROWS:
+        raise InputError(f"--pairs {asked.rows}: the study needs at least {FEWEST_ROWS} rows")
+    if not rows:
+        raise InputError(f"{name}: there are no rows in it")
+    left_out: Counter[str] = Counter()
+    usable = [(row, rating) for row in rows if (rating := _usable(row, asked.aspect, left_out)) is not None]
+    if not usable and left_out["no human score"] == len(rows):
+        raise InputError(
+            f"{name}: no row has a human score to compare with; name its field with --human-field, one of several "
+            "ratings with --aspect"
+        )
+    if len(usable) < FEWEST_ROWS:
+        raise InputError(f"{name}: the study needs at least {FEWEST_ROWS} rated rows with a reference, found "
+                         f"{len(usable)} of {len(rows)}")  # fmt: skip
+    scale = _scale(usable, asked, known)
+    places = np.sort(np.random.default_rng(asked.seed).permutation(len(usable))[: asked.rows])
+    drawn = [usable[place] for place in places]
+    notes = [f"{count} rows left out: {why}" for why, count in left_out.items()]
+    if len(drawn) < len(usable):
+        notes.append(f"{len(drawn)} of {len(usable)} rated rows, drawn at random (seed {asked.seed})")
+    counted = _counted(rows, asked.idf)
+    lacking = sum(not (row.source and row.source.strip()) for row in rows)
+    if asked.idf == SOURCES and 0 < lacking < len(rows):
+        notes.append(f"{lacking} of {len(rows)} rows have no source; IDF was counted over those of the others")
+    return RatedRows(
+        name,
+        known.about if known else "rows of that file.",
+        tuple(replace(row, extra={DOCUMENT: _document(row)}) for row, _ in drawn),
+        np.array([rating for _, rating in drawn]),
+        scale,
+        asked.idf,
+        counted,
+        tuple(notes),
+        () if counted else (NO_SOURCE,),
+    )
+
+
+def training_pairs(train: str | None, mapping: str, judged: RatedRows) -> RatedPairs:
+    """Rated pairs to learn from, without those that share a text with a judged row; without a file, the example's."""
+    name, rows = read_rows(train, Columns(), None, EXAMPLE_PAIRS)
+    try:
+        found = read_pairs(InMemory(rows), mapping)
+    except EvalignError as error:
+        raise type(error)(f"--train {name}: {error} (--mapping is {mapping})") from error
+    seen = {_same(text) for row in judged.rows for text in (row.candidate, *row.references, row.source or "")}
+    kept = [pair for pair in found.pairs if not {_same(pair.first), _same(pair.second)} & seen]
+    if len(kept) < 2 or len({pair.similarity for pair in kept}) < 2:
+        raise InputError(
+            f"--train {name}: {len(kept)} of {len(found.pairs)} pairs share no text with the judged rows; give pairs "
+            "that are not judged, with different ratings"
+        )
+    shared = len(found.pairs) - len(kept)
+    said = {"a text of theirs is judged here": shared} if shared else {}
+    return RatedPairs(tuple(kept), found.mapping, {**found.left_out, **said})
+
+
+def _usable(row: Row, aspect: str | None, left_out: Counter[str]) -> float | None:
+    rating = rating_of(row, aspect)
+    if rating is None:
+        left_out["no human score"] += 1
+    elif not any(text.strip() for text in row.references):
+        left_out["no reference"] += 1
+        return None
+    return rating
+
+
+def _scale(usable: Sequence[tuple[Row, float]], asked: Asked, known: Known | None) -> Scale:
+    """As asked, as the data set is known to have it, or from the ratings; a rating outside it is an error."""
+    ratings = [rating for _, rating in usable]
+    least = min(ratings)
+    low, high, origin = min(0.0, least), max(ratings), "are those of the ratings found (--human-min, --human-max)"
+    if known is not None:
+        low, high, origin = known.low, known.high, "are those of the data set"
+    if asked.low is not None or asked.high is not None:
+        low = asked.low if asked.low is not None else low if known or least < 0 else 0.0
+        high, origin = asked.high if asked.high is not None else high, "as given"
+    if not low < high:
+        raise InputError(f"the scale of the ratings runs from {low:g} to {high:g}: give --human-min below --human-max")
+    for row, rating in usable:
+        if not low <= rating <= high:
+            raise InputError(
+                f"row {row.id}: its rating {rating:g} lies outside the scale from {low:g} to {high:g}; give the ends "
+                "of the scale as --human-min and --human-max"
+            )
+    return Scale(low, high, origin)
+
+
+def _counted(rows: Iterable[Row], idf: str) -> tuple[Row, ...]:
+    """One row for every distinct text: a document with nine summaries is one document."""
+    if idf == REFERENCES:
+        texts = dict.fromkeys(text for row in rows for text in row.references if text.strip())
+        return tuple(Row(str(number), "", (text,)) for number, text in enumerate(texts))
+    sources = dict.fromkeys(row.source for row in rows if row.source and row.source.strip())
+    return tuple(Row(str(number), "", (), source) for number, source in enumerate(sources))
+
+
+def _document(row: Row) -> str:
+    return row.source if row.source and row.source.strip() else row.references[0]
+
+
+def _same(text: str) -> str:
+    return " ".join(text.split()).casefold()

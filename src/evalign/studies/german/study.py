@@ -1,0 +1,196 @@
+"""The German summaries study (UPB at GermEval-2020 task 3): its Tables 3 and 4, for any models and rated data.
+
+In: names of models, the judged rows, a plan. Out: a `GermanStudy`, and from that a `StudyPage`. A model that cannot be
+used, or a training that fails, is named; everything else is made.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from evalign.encoders.pinned_models import KNOWN
+from evalign.errors import EvalignError, SpecError, nearest
+from evalign.stats.bootstrap import Resampling
+from evalign.studies.german.agreement import Verdict, judge_systems
+from evalign.studies.german.data import RatedRows
+from evalign.studies.german.systems import (
+    Options,
+    Scored,
+    System,
+    bertscore_layer,
+    lexical_systems,
+    lstm_system,
+    model_systems,
+    score_systems,
+    seen_share,
+    tuned_systems,
+)
+from evalign.studies.german.tuning import LSTM_PLAN, PAPER, Tuned, fine_tune, train_lstm, training_steps, tuning_folder
+from evalign.studies.lisa.model_scores import model_identity, model_pin
+from evalign.studies.step_cache import Steps, digest_of
+from evalign.tuning.rated_pairs import RatedPairs
+from evalign.tuning.training_plan import TrainingPlan, Watch
+
+GERMAN = (
+    "bert-base-german-cased",
+    "dbmdz/bert-base-german-uncased",
+    "dbmdz/bert-base-german-europeana-uncased",
+    "severinsimmler/literary-german-bert",
+    "severinsimmler/german-press-bert",
+)
+PRESETS = {"german": GERMAN}
+STEPS_PER_MODEL = 5  # systems of a model as it came, for the progress bar
+TUNED_SYSTEMS = 3
+
+
+@dataclass(frozen=True)
+class GermanPlan:
+    """What is done beside the models and the data; `finetune=None` means the first model that can be used."""
+
+    options: Options = field(default_factory=Options)
+    pairs: RatedPairs | None = None
+    training: TrainingPlan = PAPER
+    finetune: tuple[str, ...] | None = None
+    resampling: Resampling = field(default_factory=Resampling)
+
+
+@dataclass(frozen=True, eq=False)
+class GermanStudy:
+    """All systems' numbers about the same rows, and what became of the models."""
+
+    rows: RatedRows
+    verdict: Verdict
+    plan: GermanPlan
+    models: dict[str, str]  # shown name -> pin
+    tuned: dict[str, Tuned]  # by shown name
+    seen: dict[str, float]  # by shown name: references' tokens that occur in what IDF was counted over
+    missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def stand_ins(self) -> list[str]:
+        """English models among those used."""
+        labels = {model.label for model in KNOWN.values()}
+        return [shown for shown, pin in self.models.items() if pin.partition("@")[0] in labels]
+
+
+def named_models(given: Iterable[str]) -> list[str]:
+    """Names separated by commas, a preset standing for its models; each once."""
+    names = [name.strip() for one in given for name in one.split(",") if name.strip()]
+    return list(dict.fromkeys(model for name in names for model in PRESETS.get(name, (name,))))
+
+
+def work(models: Sequence[str], rows: RatedRows, plan: GermanPlan) -> int:
+    """Scored rows and training steps together."""
+    tunings = 0 if plan.pairs is None else 1 if plan.finetune is None else len(plan.finetune)
+    steps = 0
+    if plan.pairs is not None:
+        steps = tunings * training_steps(plan.pairs, plan.training) + training_steps(plan.pairs, LSTM_PLAN)
+    systems = len(lexical_systems(plan.options)) + STEPS_PER_MODEL * len(models) + TUNED_SYSTEMS * tunings
+    return (systems + (plan.pairs is not None)) * len(rows.rows) + steps
+
+
+def run_german(
+    models: Sequence[str],
+    rows: RatedRows,
+    plan: GermanPlan,
+    steps: Steps,
+    advance: Callable[[int], Any] = lambda _: None,
+) -> GermanStudy:
+    """Scores every system that can be made, and judges them together."""
+    for name in plan.finetune or ():
+        if name not in models:
+            raise SpecError(f"--finetune {name} is none of the models; {nearest(name, models)}")
+    run = _Run(rows, plan, steps, advance)
+    run.score(lexical_systems(plan.options))
+    shown = run.name(models)
+    with ExitStack() as stack:
+        tuning = None if plan.pairs is None else (plan.pairs, stack.enter_context(tuning_folder(steps)))
+        for model, name in shown.items():
+            run.measure(model, name)
+            wanted = model in plan.finetune if plan.finetune is not None else not run.tried
+            if tuning is not None and wanted:
+                run.tune(model, name, *tuning)
+        if tuning is not None and shown:
+            run.lstm(next(iter(shown)), *tuning)
+    verdict = judge_systems(run.scored, rows, plan.resampling, steps)
+    pins = {name: model_pin(model) for model, name in shown.items()}
+    missing = (*rows.missing, *run.missing)
+    return GermanStudy(rows, verdict, plan, pins, run.tuned, run.seen, missing, tuple(run.notes))
+
+
+class _Run:
+    """What was measured so far, and what could not be."""
+
+    def __init__(self, rows: RatedRows, plan: GermanPlan, steps: Steps, advance: Callable[[int], Any]) -> None:
+        self.rows, self.plan, self.steps, self.advance = rows, plan, steps, advance
+        self.scored: list[Scored] = []
+        self.tuned: dict[str, Tuned] = {}
+        self.seen: dict[str, float] = {}
+        self.missing: list[str] = []
+        self.notes: list[str] = []
+        self.tried = False
+
+    def name(self, models: Sequence[str]) -> dict[str, str]:
+        """The models that are found, with the names they are shown by: their own, or longer where two share one."""
+        first: dict[str, str] = {}  # the same weights and tokenizer twice are one model
+        pins: dict[str, str] = {}
+        for model in models:
+            try:
+                pin, identity = model_pin(model), model_identity(model)
+                bertscore_layer(model, self.plan.options)
+            except EvalignError as error:
+                self.missing.append(f"model {model}: {error}")
+                continue
+            if first.setdefault(identity, model) != model:
+                self.notes.append(f"{model} is the same model as {first[identity]}")
+            else:
+                pins[model] = pin
+        labels = Counter(pin.partition("@")[0] for pin in pins.values())
+        shared = Counter(pins.values())
+        return {
+            model: label if labels[label := pin.partition("@")[0]] == 1 else pin if shared[pin] == 1 else model
+            for model, pin in pins.items()
+        }
+
+    def measure(self, model: str, name: str) -> None:
+        """A model as it came."""
+        self.score(model_systems(model, name, self.rows, self.plan.options))
+        if self.rows.counted:
+            key = {"study": "german", "step": "seen", "model": model_identity(model),
+                   "idf": digest_of(self.rows.counted_texts), "rated": self.rows.digest}  # fmt: skip
+            try:
+                self.seen[name] = self.steps.values(key, lambda: seen_share(self.rows, model, self.plan.options))
+            except EvalignError as error:
+                self.missing.append(f"tokens of {name}: {error}")
+
+    def tune(self, model: str, name: str, pairs: RatedPairs, folder: Path) -> None:
+        """The same model after fine-tuning; BERTScore reads the layer that it read before."""
+        self.tried = True
+        options = replace(self.plan.options, layer=bertscore_layer(model, self.plan.options))
+        try:
+            self.tuned[name] = fine_tune(model, pairs, self.plan.training, folder, Watch(self.advance))
+        except EvalignError as error:
+            self.missing.append(f"fine-tuning of {name}: {error}")
+            return
+        self.score(tuned_systems(str(self.tuned[name].directory), name, self.rows, options))
+
+    def lstm(self, start: str, pairs: RatedPairs, folder: Path) -> None:
+        """The baseline from before transformers, trained on the same pairs."""
+        try:
+            trained = train_lstm(start, pairs, folder, Watch(self.advance))
+        except EvalignError as error:
+            self.missing.append(f"LSTM: {error}")
+            return
+        self.score([lstm_system(str(trained.directory))])
+
+    def score(self, systems: Iterable[System]) -> None:
+        """Adds what can be scored."""
+        scored, missing = score_systems(systems, self.rows, self.steps, self.advance)
+        self.scored += scored
+        self.missing += missing

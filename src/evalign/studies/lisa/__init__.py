@@ -1,0 +1,1 @@
+"""The LiSAScore paper's study."""

@@ -1,0 +1,101 @@
+"""The LiSAScore study (Mander & Phillips): its seven figures and their numbers, for any models and pairs.
+
+In: names of models, the chosen rows, a plan. Out: a `StudyPage`. What cannot be measured is named; the rest is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from evalign.errors import EvalignError, ModelError
+from evalign.render.study.page import StudyPage, StudyTable
+from evalign.studies.lisa import figures, separation
+from evalign.studies.lisa.matchings import GREEDY, PUBLISHED
+from evalign.studies.lisa.measured import LisaStudy
+from evalign.studies.lisa.model_scores import ModelScores, Plan, measure, model_identity
+from evalign.studies.pair_selection import Chosen
+from evalign.studies.step_cache import Steps
+from evalign.version import __version__
+
+TITLE = "The LiSAScore study, repeated"
+
+
+def run_lisa(
+    models: Sequence[str], chosen: Chosen, plan: Plan, steps: Steps, advance: Callable[[int], Any] = lambda _: None
+) -> LisaStudy:
+    """Measures every model that can be used; an error only if none can."""
+    measured: dict[str, ModelScores] = {}  # by what the model is: the same weights twice are one model
+    missing = list(chosen.missing)
+    failed, notes = [], []
+    for model in dict.fromkeys(models):
+        try:
+            identity = model_identity(model)
+            if identity in measured:
+                notes.append(f"{model} is the same model as {measured[identity].model}")
+                advance(len(chosen.rows))
+                continue
+            measured[identity] = measure(model, chosen, plan, steps, advance)
+        except EvalignError as error:
+            failed.append(f"model {model}: {error}")
+            advance(len(chosen.rows))
+        else:
+            missing += measured[identity].missing
+    if not measured:
+        raise ModelError("no model can be used; " + "; ".join(failed))
+    return LisaStudy(chosen, tuple(measured.values()), plan, tuple(missing + failed), tuple(notes))
+
+
+def lisa_page(study: LisaStudy) -> StudyPage:
+    """Everything that is shown."""
+    kinds = " and ".join(study.chosen.kinds)
+    about = (
+        "Mander and Phillips asked whether tokens should be matched one to one (linear sum assignment) instead of "
+        "greedily, each token its best partner, as BERTScore does. These are the figures of their paper, made anew.",
+        f"Data: {study.chosen.name}, {len(study.chosen.rows)} rows as {kinds} pairs. "
+        f"Models: {', '.join(study.names.values())}. Every number is per pair, not a mean of batches.",
+    )
+    plates = (
+        figures.lengths(study),
+        figures.identical(study),
+        figures.end_tokens(study),
+        figures.by_model(study),
+        figures.by_algorithm(study),
+        separation.separated(study, "figure6", "Fig. 6: positives and negatives, greedy", GREEDY),
+        separation.separated(study, "figure7", "Fig. 7: positives and negatives, recursive assignment", PUBLISHED),
+        separation.published(study),
+        separation.best(study),
+    )
+    return StudyPage(TITLE, about, _summary(study), plates, _notes(study), study.missing)
+
+
+def _summary(study: LisaStudy) -> StudyTable:
+    return separation.table(study, "Mean F1 of true pairs and of in-batch negatives", (GREEDY, PUBLISHED))
+
+
+def _notes(study: LisaStudy) -> tuple[str, ...]:
+    plan, chosen = study.plan, study.chosen
+    cut = [
+        f"{study.names[model.model]}: {count} texts were cut to {width} tokens before padding"
+        for model in study.models
+        for width, count in model.truncated.items()
+        if count
+    ]
+    return (
+        f"Data: {chosen.name}; {len(chosen.rows)} rows, sha256 of their texts {chosen.digest[:16]}.",
+        *(f"Data: {note}." for note in chosen.notes),
+        f"Models: {', '.join(model.pin for model in study.models)}, layer {plan.layer}, fp32.",
+        "Tokens of the text weigh 1 and special tokens nothing, as in bertscore; special tokens may be matched. Pads "
+        "are masked (cut off), or match targets that weigh 0 or 1. The model's attention never sees them.",
+        f"Negatives: within blocks of at least {min(plan.block, len(chosen.rows))} pairs each first text meets the "
+        f"second text of another pair (a derangement, seed {plan.seed}).",
+        "Cohen's d: the difference of the means in pooled standard deviations. AUC: the chance that a true pair scores "
+        "above a negative. Overlap: the part of true pairs at or below, plus that of negatives above, the threshold "
+        "where their sum is least (1 - Youden's J).",
+        "Eta²: the part of the scores' variance that lies between models. Peaks: maxima of the density of all models' "
+        "scores at the bandwidth given (the mean of the models' own by Silverman's rule), those below a twentieth of "
+        "the highest not counted.",
+        f"Padding was studied with {chosen.kinds[0]} pairs; at widths above {min(plan.widths)} with four matchings.",
+        *(f"{sentence}." for sentence in (*study.notes, *cut)),
+        f"evalign {__version__}.",
+    )

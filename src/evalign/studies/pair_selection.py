@@ -1,0 +1,96 @@
+"""Which pairs a study looks at: rows in, a fixed number of distinct ones out, and sentences about those left out.
+
+Source and reference make a pair across languages, as in the LiSAScore paper; candidate and reference one within.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from evalign.data.rows import Columns, TableFile
+from evalign.errors import InputError
+from evalign.studies.step_cache import digest_of
+from evalign.types import Row
+
+CROSS, WITHIN = "source/reference", "candidate/reference"
+EXAMPLE = "lisa/example_en_de.jsonl"
+NO_SOURCE = f"{CROSS} pairs: no row of the data has a source; give rows with a source, or its name as --source-field"
+NO_CANDIDATE = (
+    f"{WITHIN} pairs: no row of the data has a candidate; give rows with one, or its name as --candidate-field"
+)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The rows that are looked at, what they are called, and what was said while choosing."""
+
+    name: str
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of pairs these rows make, the main one first."""
+        having = {CROSS: self.rows[0].source, WITHIN: self.rows[0].candidate.strip()}
+        return tuple(kind for kind, text in having.items() if text)
+
+    @property
+    def digest(self) -> str:
+        """Of all texts in order."""
+        return digest_of([[row.source, row.references[0], row.candidate] for row in self.rows])
+
+
+def sides(rows: Iterable[Row], kind: str) -> tuple[list[str], list[str]]:
+    """First and second texts of one kind of pair."""
+    rows = list(rows)
+    first = [(row.source or "") if kind == CROSS else row.candidate for row in rows]
+    return first, [row.references[0] for row in rows]
+
+
+def read_rows(
+    data: str | None, columns: Columns, input_format: str | None = None, example: str = EXAMPLE
+) -> tuple[str, list[Row]]:
+    """The rows of a file and what it is called; without a file, of an example that comes with evalign."""
+    if data is not None:
+        return Path(data).name, list(TableFile(data, columns, input_format))
+    with resources.as_file(resources.files("evalign.studies").joinpath(example)) as file:
+        return "the example that comes with evalign", list(TableFile(str(file), Columns()))
+
+
+def choose(name: str, rows: Iterable[Row], count: int, seed: int) -> Chosen:
+    """At most `count` rows, drawn at random from those whose source and first reference occur for the first time."""
+    given = list(rows)
+    sourced = any(row.source and row.source.strip() for row in given)
+    written = any(row.candidate.strip() for row in given)
+    dropped: Counter[str] = Counter()
+    usable = list(_usable(given, sourced, written, dropped)) if sourced or written else []
+    if not usable:
+        needed = ["a reference", *["a source"] * sourced, *["a candidate"] * (written or not sourced)]
+        raise InputError(f"{name}: no row has {' and '.join(needed)}, so there are no pairs to study")
+    drawn = np.sort(np.random.default_rng(seed).permutation(len(usable))[:count])
+    notes = [f"{number} rows left out: {why}" for why, number in dropped.items()]
+    if len(usable) < count:
+        notes.append(f"{count} pairs were asked for, but there are {len(usable)}")
+    missing = [sentence for sentence, there in ((NO_SOURCE, sourced), (NO_CANDIDATE, written)) if not there]
+    return Chosen(name, tuple(usable[place] for place in drawn), tuple(notes), tuple(missing))
+
+
+def _usable(rows: Iterable[Row], sourced: bool, written: bool, dropped: Counter[str]) -> Iterator[Row]:
+    """A text that came before would make a true pair among the negatives."""
+    seen: set[str] = set()
+    for row in rows:
+        texts = [row.references[0] if row.references else "", *([row.source or ""] if sourced else [])]
+        if (written and not row.candidate.strip()) or not all(text.strip() for text in texts):
+            dropped["an empty or missing text"] += 1
+        elif seen.intersection(texts):
+            dropped["their source or reference came before"] += 1
+        else:
+            seen.update(texts)
+            yield row

@@ -1,0 +1,163 @@
+"""From a rated table to judgements: scipy's numbers, ranks that mean something, nothing left out silently."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import evalign
+from evalign.analysis.agreement import Plan, judge, judge_pairs
+from evalign.analysis.rated_tables import RatedTable, rate, rate_pairs
+from evalign.data.rows import InMemory
+from evalign.errors import FileFormatError, InputError, SpecError
+from evalign.stats.bootstrap import Resampling
+from evalign.types import Row
+
+FEW = Resampling(samples=200)
+BERT = evalign.BERTScore(model="fake")
+
+
+def table(count: int = 120, aspects: tuple[str, ...] = ("human",)) -> RatedTable:
+    random = np.random.default_rng(5)
+    people = {aspect: random.normal(size=count) for aspect in aspects}
+    first = next(iter(people.values()))
+    rows = [
+        Row(str(place), "c", ("r",), system=f"s{place % 6}", extra={"lp": ("de", "fr")[place % 2], "doc": place // 6})
+        for place in range(count)
+    ]
+    scores = {
+        "good": first + random.normal(size=count),
+        "bad": first + 5 * random.normal(size=count),
+        "flat": first * 0,
+    }
+    return RatedTable(rows, people, scores, {}, {})
+
+
+def test_values_are_scipys_and_ranks_tell_good_from_bad():
+    data = table()
+    found = judge(data, Plan(resampling=FEW))
+    assert [one.metric for one in found.judgements] == ["good", "bad", "flat"]
+    good, bad, flat = found.judgements
+    for name, function in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr), ("kendall", stats.kendalltau)):
+        assert good.estimates[name].value == pytest.approx(function(data.scores["good"], data.human["human"])[0])
+    assert (good.rank, bad.rank, flat.rank) == (1, 2, None)
+    assert flat.estimates["pearson"].value is None
+    assert "constant" in flat.estimates["pearson"].flags[0]
+
+
+def test_groups_are_averaged_and_shown():
+    data = table()
+    found = judge(data, Plan(by="lp", resampling=FEW))
+    parts = []
+    for group in ("de", "fr"):
+        rows = [place for place, row in enumerate(data.rows) if row.extra["lp"] == group]
+        parts.append(stats.pearsonr(data.scores["good"][rows], data.human["human"][rows])[0])
+    good = found.judgements[0]
+    assert good.estimates["pearson"].value == pytest.approx(np.mean(parts))
+    assert [good.groups["pearson"][group].value for group in ("de", "fr")] == pytest.approx(parts)
+    assert found.judgements[1].rank == 2
+
+
+def test_summary_and_system_level():
+    data = table()
+    summary = judge(data, Plan(level="summary", document="doc", statistics=("spearman",), resampling=FEW))
+    parts = [
+        stats.spearmanr(data.scores["good"][start : start + 6], data.human["human"][start : start + 6])[0]
+        for start in range(0, 120, 6)
+    ]
+    assert summary.judgements[0].estimates["spearman"].value == pytest.approx(np.mean(parts))
+    system = judge(data, Plan(level="system", resampling=FEW))
+    means = [[column[place::6].mean() for place in range(6)] for column in (data.scores["good"], data.human["human"])]
+    by_name = {one.metric: one for one in system.judgements}
+    assert by_name["good"].estimates["pearson"].value == pytest.approx(stats.pearsonr(*means)[0])
+
+
+def test_every_aspect_is_judged():
+    found = judge(table(aspects=("coherence", "fluency")), Plan(resampling=FEW, statistics=("kendall",)))
+    assert found.aspects == ["coherence", "fluency"]
+    assert [one.aspect for one in found.judgements] == ["coherence"] * 3 + ["fluency"] * 3
+
+
+def test_williams_and_no_test():
+    assert judge(table(), Plan(test="williams", resampling=FEW)).judgements[0].rank == 1
+    assert judge(table(), Plan(test="none", resampling=FEW)).judgements[0].rank is None
+    with_ties = judge(table(), Plan(statistics=("acc-eq",), document="doc", test="none", resampling=FEW))
+    assert 0.5 < with_ties.judgements[0].estimates["acc-eq"].value <= 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"level": "words"}, "level=words"),
+        ({"statistics": ("pearsons",)}, "pearson"),
+        ({"test": "t"}, "test=t"),
+        ({"level": "summary"}, "--document"),
+        ({"test": "williams", "by": "lp"}, "Pearson over all rows"),
+        ({"statistics": ("acc-eq",)}, "about correlations"),
+    ],
+)
+def test_plans_that_make_no_sense(options, said):
+    with pytest.raises(SpecError, match=said):
+        Plan(**options)
+
+
+def test_rows_without_a_human_score_or_a_score_are_counted():
+    texts = [f"text {place}" for place in range(8)]
+    human = [1, 2, None, "4", float("nan"), 6, 7, ""]
+    rows = [Row(str(place), text, (text,), human=human[place]) for place, text in enumerate(texts)]
+    found = rate(InMemory(rows), [BERT], {"theirs": {0: 1.0, 1: 2.0, 3: 1.0, 5: 5.0}})
+    assert found.left_out == {"no human score": 3, "no score from theirs": 1}
+    assert [row.id for row in found.rows] == ["0", "1", "3", "5"]
+    assert found.human["human"].tolist() == [1, 2, 4, 6]
+    assert found.signatures[str(BERT)].startswith("bertscore|")
+
+
+def test_a_row_that_fails_is_left_out_for_all(minilm):
+    rows = [Row(str(place), "word " * (1 + 2000 * (place == 2)), ("word",), human=place) for place in range(5)]
+    found = rate(InMemory(rows), [evalign.BERTScore(overlong="error", max_length=50), BERT])
+    assert [row.id for row in found.rows] == ["0", "1", "3", "4"]
+    assert list(found.left_out.values()) == [1]
+
+
+def test_lower_is_better_is_turned_round():
+    class Lower(evalign.BERTScore):
+        higher_is_better = False
+
+    rows = [Row(str(place), "a b c", ("a b d",), human=place) for place in range(3)]
+    found = rate(InMemory(rows), [Lower(model="fake")])
+    assert (next(iter(found.scores.values())) < 0).all()
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "said"),
+    [
+        ([], InputError, "empty"),
+        ([Row("a", "x", ("y",))], InputError, "no row has a human score"),
+        ([Row("a", "x", ("y",), human="fine")], FileFormatError, "row a: the human score human is 'fine'"),
+        ([Row("a", "x", ("y",), human=[1])], FileFormatError, "expected a number"),
+    ],
+)
+def test_bad_ratings(rows, error, said):
+    with pytest.raises(error, match=said):
+        rate(InMemory(rows), [BERT])
+
+
+def test_too_few_rows_to_judge():
+    rows = [Row(str(place), "x", ("y",), human=place) for place in range(2)]
+    with pytest.raises(InputError, match="at least 3 rows"):
+        judge(rate(InMemory(rows), [BERT]), Plan())
+
+
+def test_a_group_of_one_is_flagged():
+    data = table(9)
+    rows = [Row(row.id, "c", ("r",), extra={"lp": "alone" if row.id == "0" else "many"}) for row in data.rows]
+    found = judge(RatedTable(rows, data.human, data.scores, {}, {}), Plan(by="lp", resampling=FEW))
+    assert found.judgements[0].groups["pearson"]["alone"].value is None
+    assert "1 groups without a value" in found.judgements[0].estimates["pearson"].flags[0]
+
+
+def test_better_before_worse():
+    better = [Row(str(place), "the cat sat", ("the cat sat",)) for place in range(4)]
+    worse = [Row(str(place), "the dog ran" if place else "the cat sat", ("the cat sat",)) for place in range(4)]
+    tables = rate_pairs(InMemory(better), InMemory(worse), [BERT])
+    found = judge_pairs(*tables, Plan(statistics=("darr",), test="none", resampling=FEW))
+    assert found.judgements[0].estimates["darr"].value == pytest.approx((3 - 1) / 4)  # a tie counts against
