@@ -31,9 +31,13 @@ FITTING = [
     ("auction", "paper"),
 ]
 ASSIGNERS = [Assigner(*case, strict=strict) for case in FITTING for strict in (False, True)]
-every_assigner = pytest.mark.parametrize(
-    "assigner", ASSIGNERS, ids=lambda a: f"{a.method}-{a.preset}{'-strict' * a.strict}"
-)
+
+
+def each_of(assigners: list[Assigner]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("assigner", assigners, ids=lambda a: f"{a.method}-{a.preset}{'-strict' * a.strict}")
+
+
+every_assigner = each_of(ASSIGNERS)
 SHAPES = array_shapes(min_dims=2, max_dims=2, max_side=8)
 MATRICES = st.one_of(
     arrays(np.float64, SHAPES, elements=st.floats(-1, 1)),
@@ -188,7 +192,7 @@ class TestBounds:
             assert rows.mean() <= k / n + 1e-12, assigner
             assert columns.mean() <= k / m + 1e-12, assigner
 
-    @pytest.mark.parametrize("assigner", [a for a in ASSIGNERS if a.preset != "authors-as-published"], ids=repr)
+    @each_of([assigner for assigner in ASSIGNERS if assigner.preset != "authors-as-published"])
     def test_repetition_cannot_pay(self, assigner):
         """A reference three times over: every token matches perfectly, precision is a third.
 
