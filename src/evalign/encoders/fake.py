@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalign.encoders.layers import check_layers
+from evalign.encoders.token_memo import memoised
 from evalign.types import Embedded, Tokens
 
 WORD = re.compile(r"\w+|[^\w\s]")
@@ -37,7 +38,7 @@ class FakeEncoder:
 
     def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
         """Words and punctuation marks between two boundary tokens."""
-        return [_tokens(text) for text in texts]
+        return memoised(self.tokenizer_fingerprint, texts, lambda unseen: [_tokens(text) for text in unseen])
 
     def encode(self, texts: Sequence[str], pad_to: int | None = None) -> list[Embedded]:
         """Vectors of each text, computed alone, so no batch can matter."""

@@ -17,6 +17,7 @@ import numpy as np
 from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
+from evalign.encoders.token_memo import memoised
 from evalign.errors import ModelError
 from evalign.types import Tokens
 
@@ -79,8 +80,10 @@ class Tokenizer:
 
     def __call__(self, texts: Sequence[str]) -> list[Tokens]:
         """All tokens of every text, special ones included, nothing cut."""
-        cleaned = [utf8(text.strip()) for text in texts]
-        encodings = self._backend.encode_batch(cleaned)
+        return memoised(self.fingerprint, texts, self._tokenise)
+
+    def _tokenise(self, texts: Sequence[str]) -> list[Tokens]:
+        encodings = self._backend.encode_batch([utf8(text.strip()) for text in texts])
         return [self._tokens(text, encoding) for text, encoding in zip(texts, encodings, strict=True)]
 
     def _tokens(self, text: str, encoding: Encoding) -> Tokens:

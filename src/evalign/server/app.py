@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from evalign.encoders.loading import keep_embeddings, keep_encoders
+from evalign.encoders.token_memo import tokenise_once
 from evalign.errors import EvalignError
 from evalign.metrics.bertscore import BERTScore
 from evalign.metrics.every_matching import align_every
@@ -206,8 +207,9 @@ def _computed(
     body: bytes, kind: type[Asked], compute: Callable[[Asked, Settings], dict[str, Any]], settings: Settings
 ) -> bytes:
     try:
-        asked = kind.model_validate(parse_json(body))
-        return json.dumps(compute(asked, settings), allow_nan=False, ensure_ascii=False).encode()
+        with tokenise_once():  # its costs are counted in tokens before they are encoded
+            document = compute(kind.model_validate(parse_json(body)), settings)
+        return json.dumps(document, allow_nan=False, ensure_ascii=False).encode()
     except ValidationError as error:
         raise invalid(error) from None
     except EvalignError as error:

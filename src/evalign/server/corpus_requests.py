@@ -17,12 +17,11 @@ import numpy as np
 from evalign.analysis.comparison.run import compare_scored
 from evalign.analysis.comparison.system_scores import PairedScores
 from evalign.analysis.comparison.values import ComparisonPlan, SystemComparison
-from evalign.analysis.scoring import Result, scored_block
+from evalign.analysis.scoring import Result, run_scorers
 from evalign.cancellation import check_stopped
 from evalign.data.row_pairing import pair_rows
 from evalign.data.rows import InMemory
-from evalign.metrics.base import BLOCK_ROWS, Metric, Scorer, blocks
-from evalign.metrics.corpus import Pooled
+from evalign.metrics.base import BLOCK_ROWS, Metric, Scorer
 from evalign.metrics.token_metric import TokenMetric
 from evalign.render.documents import scores_document
 from evalign.server.allowed_specs import allowed_metric, allowed_metrics
@@ -94,11 +93,12 @@ def compare(request: CompareRequest, settings: Settings) -> dict[str, Any]:
 
 
 def _scored(metric: Metric, rows: Sequence[Row], table: IDFTable | None) -> Scored:
+    stream = InMemory(rows)
     if isinstance(metric, TokenMetric):
-        return _run(metric, _token_scorer(metric, rows, table), rows, BLOCK_ROWS)
+        return _run(metric, _token_scorer(metric, stream, table), stream, BLOCK_ROWS)
     with _alone(type(metric).__module__):
         _memory.take(rows)
-        return _run(metric, metric.scorer(rows if metric.needs_corpus else None), rows, SMALL_BLOCK)
+        return _run(metric, metric.scorer(stream), stream, SMALL_BLOCK)
 
 
 @contextmanager
@@ -113,29 +113,17 @@ def _alone(module: str) -> Iterator[None]:
         lock.release()
 
 
-def _token_scorer(metric: TokenMetric, rows: Sequence[Row], table: IDFTable | None) -> Scorer:
+def _token_scorer(metric: TokenMetric, rows: InMemory, table: IDFTable | None) -> Scorer:
     opened(metric)
     if table is not None and _asks_idf(metric):
-        return metric.scorer(None, fitting_table(table, metric))
-    return metric.scorer(rows if metric.needs_corpus else None)
+        return metric.scorer(rows, fitting_table(table, metric))
+    return metric.scorer(rows)
 
 
-def _run(metric: Metric, scorer: Scorer, rows: Sequence[Row], size: int) -> Scored:
-    if all(map(metric.lacks, rows)):
-        metric.check_needs(rows)  # nobody has it: a wrong request, not a bad row
-    scorer.streaming = True
-    spec, segments, results = str(metric), [], {}
-    for block in blocks(rows, size):
-        check_stopped()
-        for row, segment in zip(block, scored_block(metric, scorer, block), strict=True):
-            if row.system not in results:
-                results[row.system] = Result(row.system, spec, "", metric.fields, metric.corpus(), scorer.note)
-            results[row.system].add(segment)
-            segments.append(segment)
-    signature = str(scorer.signature)  # some say how many references the rows had, known only now
-    for result in results.values():
-        result.signature = signature
-    return Scored(metric, signature, segments, list(results.values()))
+def _run(metric: Metric, scorer: Scorer, rows: InMemory, size: int) -> Scored:
+    segments: list[Segment] = []
+    results = run_scorers([(metric, scorer)], rows, lambda _, segment: segments.append(segment), size)
+    return Scored(metric, str(scorer.signature), segments, results)
 
 
 def _asks_idf(metric: Metric) -> bool:
@@ -148,7 +136,7 @@ def _compare_rows(request: CompareRequest, plan: ComparisonPlan, settings: Setti
     check_rows(rows, metrics, settings.limits)
     source = InMemory(_numbered(request, rows))
     pairing = pair_rows([source])
-    widths = [USUAL_WIDTH if isinstance(metric.corpus(), Pooled) else 0 for metric in metrics]
+    widths = [USUAL_WIDTH if metric.pools else 0 for metric in metrics]
     check_comparison(pairing.rows, len(pairing.systems), widths, request.samples, settings.limits)
     tables = []
     for metric in metrics:
@@ -202,7 +190,7 @@ def _table(given: ScoresObject, systems: list[str], rows: int, settings: Setting
     table = PairedScores(metric, rows, signatures=[given.signature or str(metric)])
     for system in systems:
         table.values[system] = np.array(given.values[system], dtype=np.float64)
-    if table.pooled:
+    if metric.pools:
         table.statistics.update({system: _statistics(given, system, rows) for system in systems})
         for statistics in table.statistics.values():
             pooled_scores(metric, statistics[table.scored].sum(axis=0).tolist(), rows)  # raises if they are not its own

@@ -28,7 +28,7 @@ def add_pages(app: FastAPI, openapi: Callable[[], dict[str, Any]]) -> None:
     async def index(request: Request) -> Response:
         return _file(request, page_file("index.html"), "html")
 
-    @app.get("/page/{name}", include_in_schema=False)
+    @app.get("/page/{name:path}", include_in_schema=False)
     async def file(request: Request, name: str) -> Response:
         try:
             content = page_file(name)
