@@ -47,13 +47,13 @@ window.begin = async () => {
 };
 """
 
-OURS = f"""<!DOCTYPE html><meta charset=utf-8><link rel=stylesheet href=base.css><link rel=stylesheet href=pair.css>
+OURS = f"""<!DOCTYPE html><meta charset=utf-8><link rel=stylesheet href=shared/base.css><link rel=stylesheet href=pair/pair.css>
 <body><main id=view></main><script type=module>
-import {{ pairView as draw }} from "./pair.js";
+import {{ pairView as draw }} from "./pair/view.js";
 {CLOCK}
 </script>"""
 
-PLAIN = f"""<!DOCTYPE html><meta charset=utf-8><link rel=stylesheet href=base.css>
+PLAIN = f"""<!DOCTYPE html><meta charset=utf-8><link rel=stylesheet href=shared/base.css>
 <style>
 main {{ position: relative; display: grid; grid-template-columns: 1fr 1fr; gap: 6rem; line-height: 2; }}
 svg {{ position: absolute; inset: 0; width: 100%; height: 100%; pointer-events: none; }}

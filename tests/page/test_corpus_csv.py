@@ -20,7 +20,8 @@ READ = """([text, delimiter, sizes]) => {
 @pytest.fixture(scope="module")
 def readers(tmp_path_factory, browser):
     names, page = ("csvReader", "csvLines", "jsonlReader", "guessDelimiter"), browser.new_page()
-    page.goto(module_page(tmp_path_factory.mktemp("page") / "csv.html", "csv.js csv_write.js", *names).as_uri())
+    modules = "upload/csv_reader.js shared/csv_writer.js"
+    page.goto(module_page(tmp_path_factory.mktemp("page") / "csv.html", modules, *names).as_uri())
     yield page
     page.close()
 

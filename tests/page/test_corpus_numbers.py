@@ -16,7 +16,7 @@ NAMES = ("sortedNumbers", "quantile", "exactSum", "binEdges", "binCounts", "perc
 @pytest.fixture(scope="module")
 def numbers(tmp_path_factory, browser):
     page = browser.new_page()
-    page.goto(module_page(tmp_path_factory.mktemp("page") / "numbers.html", "corpus_numbers.js", *NAMES).as_uri())
+    page.goto(module_page(tmp_path_factory.mktemp("page") / "numbers.html", "corpus/numbers.js", *NAMES).as_uri())
     yield page
     page.close()
 
@@ -24,7 +24,7 @@ def numbers(tmp_path_factory, browser):
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory, browser):
     names, page = ("corpusTable", "pairedDifferences"), browser.new_page()
-    page.goto(module_page(tmp_path_factory.mktemp("page") / "data.html", "corpus_data.js", *names).as_uri())
+    page.goto(module_page(tmp_path_factory.mktemp("page") / "data.html", "corpus/table.js", *names).as_uri())
     yield page
     page.close()
 

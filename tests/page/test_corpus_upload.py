@@ -30,7 +30,7 @@ def page(server, open_page):
 def reading(tmp_path_factory, browser):
     """The modules that read files, without a server."""
     names, page = ("guessColumns", "readRecords"), browser.new_page()
-    page.goto(module_page(tmp_path_factory.mktemp("page") / "file.html", "upload_columns.js", *names).as_uri())
+    page.goto(module_page(tmp_path_factory.mktemp("page") / "file.html", "upload/columns.js", *names).as_uri())
     yield page
     page.close()
 
@@ -387,7 +387,7 @@ def test_a_damaged_document_is_refused_before_it_is_drawn(reading, part, value, 
 
 @pytest.mark.parametrize("wired", [True, False])
 def test_a_saved_alignment_is_handed_on_or_refused_in_a_sentence(tmp_path, open_page, wired):
-    page = open_page(module_page(tmp_path / "panel.html", "upload.js", "uploadPanel"))
+    page = open_page(module_page(tmp_path / "panel.html", "upload/panel.js", "uploadPanel"))
     page.evaluate(
         """(wired) => { window.given = [];
         const onAlignment = wired ? (doc) => window.given.push(doc.candidate.text) : undefined;

@@ -5,10 +5,11 @@ from importlib import resources
 
 import pytest
 
-from evalign.render.export import FILES, IMPORT, SLOT, bundle, page_file, shell
+from evalign.render.export import FILES, IMPORT, SLOT, bundle, imported, page_file, shell
 
 PAGE = resources.files("evalign.render").joinpath("page")
-MODULES = sorted(file.name for file in PAGE.iterdir() if file.name.endswith(".js"))
+MODULES = sorted(file.relative_to(PAGE).as_posix() for file in PAGE.rglob("*.js"))
+ENTRIES = {"app.js", *(entry for entry, _styles in FILES.values())}
 DECLARED = re.compile(r"^(?:export )?(?:async )?(?:function\*?|const|let|class) (\w+)", re.MULTILINE)
 EXPORTED = re.compile(r"^export (?:(?:async )?function\*?|const|class) (\w+)", re.MULTILINE)
 FORBIDDEN = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "import(",
@@ -22,12 +23,11 @@ def source(name):
 @pytest.mark.parametrize("name", MODULES)
 def test_imports_and_exports_have_the_one_form_that_can_be_inlined(name):
     text = source(name)
-    for line in text.splitlines():
-        if re.match(r"\s*import\b", line):
-            found = IMPORT.match(line)
-            assert found, line
-            offered = EXPORTED.findall(source(found[2]))
-            assert set(found[1].split(", ")) <= set(offered), line
+    for names, file in imported(name):
+        assert set(names) <= set(EXPORTED.findall(source(file))), file
+    rest = IMPORT.sub("", text)
+    assert not re.search(r"^\s*import\b", rest, re.MULTILINE)
+    for line in rest.splitlines():
         if re.match(r"\s*export\b", line):
             assert EXPORTED.match(line), line
 
@@ -48,26 +48,18 @@ def test_top_level_names_are_unique_over_all_modules():
 
 
 def test_every_module_is_used():
-    used = set(re.findall(r'from "\./(\w+\.js)"', "".join(source(name) for name in MODULES)))
-    assert set(MODULES) - used == {"app.js", "view_pair.js", "view_corpus.js", "view_likelihood.js"}
-
-
-def test_every_imported_name_is_used():
-    for name in MODULES:
-        text = source(name)
-        for line in text.splitlines():
-            if found := IMPORT.match(line):
-                for imported in found[1].split(", "):
-                    assert len(re.findall(rf"\b{imported}\b", text)) > 1, f"{name}: {imported}"
+    used = {file for name in MODULES for _names, file in imported(name)}
+    assert set(MODULES) - used == ENTRIES
 
 
 def test_every_export_is_imported_somewhere():
-    everything = "".join(source(name) for name in MODULES)
-    imported = {
-        one for names in re.findall(r"^import \{ ([\w, ]+) \}", everything, re.MULTILINE) for one in names.split(", ")
-    }
+    used = {one for name in MODULES for names, _file in imported(name) for one in names}
     exported = {one for name in MODULES for one in EXPORTED.findall(source(name))}
-    assert exported - imported == set()
+    assert exported - used == set()
+
+
+def test_no_module_is_longer_than_300_lines():
+    assert {name: lines for name in MODULES if (lines := source(name).count("\n")) > 300} == {}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +75,9 @@ def test_an_export_has_every_module_behind_those_it_needs_and_one_slot(kind, vie
     assert not re.search(r"""(?:src|href)=["'](?!data:)""", re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL))
 
 
-@pytest.mark.parametrize("name", ["../types.py", "..%2f", "/etc/passwd", "a/b.js", "nothing.js", "x.py", ""])
+@pytest.mark.parametrize(
+    "name", ["../types.py", "..%2f", "/etc/passwd", "a/b.js", "pair/../app.js", "pair", "nothing.js", "x.py", ""]
+)
 def test_only_the_pages_own_files_are_given(name):
     with pytest.raises(FileNotFoundError):
         page_file(name)

@@ -13,7 +13,7 @@ SIZE = """(element) => { const { width, height } = element.getBoundingClientRect
 @pytest.fixture(scope="module")
 def letters(tmp_path_factory):
     """A page in the fonts of the real one, with nothing on it but letters."""
-    style = f"{page_file('base.css').decode()} body {{ background: white; color: black }} span {{ font-size: 2rem }}"
+    style = page_file("shared/base.css").decode() + "body { background: white; color: black } span { font-size: 2rem }"
     words = "<p><span>The old bridge</span></p><p><code>was|closed</code></p>"
     file = tmp_path_factory.mktemp("letters") / "letters.html"
     file.write_text(f"<!DOCTYPE html><meta charset=utf-8><title>t</title><style>{style}</style>{words}", "utf-8")

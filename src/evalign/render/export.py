@@ -1,10 +1,11 @@
 """One self-contained HTML file: the page's own modules, its styles and a document, opened without any request.
 
-    render/page/*.js, *.css --bundle--> one script, one style --shell--> HTML --with_document--> the finished file
+    render/page/**/*.js, *.css --bundle--> one script, one style --shell--> HTML --with_document--> the finished file
 
-The modules are the shipped source: they are put behind each other in the order of their imports, nothing else is done
-to them. A strict policy allows exactly this script and this style, by their hashes. `notebook_html` is what a notebook
-shows: plain boxes that need no script, and the interactive view in a sandboxed frame where scripts may run.
+The modules are the shipped source: they are concatenated in the order of their imports, without the words `import` and
+`export`, so that a name may be declared by one module only. A strict policy allows exactly this script and this style,
+by their hashes. `notebook_html` is what a notebook shows: plain boxes that need no script, and the interactive view in
+a sandboxed frame where scripts may run.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import base64
 import hashlib
 import html
 import json
+import posixpath
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -24,13 +26,14 @@ from evalign.atomic_files import whole_file
 from evalign.errors import InputError
 
 FILES = {  # what each kind of file holds: its entry module and its styles
-    "alignment": ("view_pair.js", ("base.css", "pair.css")),
-    "corpus": ("view_corpus.js", ("base.css", "corpus.css")),
-    "likelihood": ("view_likelihood.js", ("base.css", "pair.css", "likelihood.css")),
+    "alignment": ("pair/standalone.js", ("shared/base.css", "pair/pair.css")),
+    "corpus": ("corpus/standalone.js", ("shared/base.css", "corpus/corpus.css")),
+    "likelihood": ("likelihood/standalone.js", ("shared/base.css", "pair/pair.css", "likelihood/likelihood.css")),
 }
 SLOT = '{"evalign": "document"}'
 TITLES = {"alignment": "Token matches", "corpus": "Scores", "likelihood": "Token probabilities"}
-IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "\./(\w+\.js)";$')
+PAGE_FILE = re.compile(r"(\w+/)?\w+\.(js|css|html|json)")
+IMPORT = re.compile(r'^import \{([\w,\s]+)\} from "(\.[\w./]+\.js)";\n', re.MULTILINE)
 POLICY = (
     "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; img-src data: blob:; "
     "base-uri 'none'; form-action 'none'"
@@ -38,18 +41,26 @@ POLICY = (
 
 
 def page_file(name: str) -> bytes:
-    """The content of one file of the page; FileNotFoundError if there is none of that name."""
-    if not re.fullmatch(r"\w+\.(js|css|html|json)", name):
+    """The content of one file of the page, named as in `pair/view.js`; FileNotFoundError if there is none."""
+    if not PAGE_FILE.fullmatch(name):
         raise FileNotFoundError(name)
     return resources.files("evalign.render").joinpath("page", name).read_bytes()
+
+
+def imported(name: str) -> list[tuple[list[str], str]]:
+    """What a module imports: (the names, the file that declares them) of each of its import statements."""
+    return [
+        (re.findall(r"\w+", names), posixpath.normpath(posixpath.join(posixpath.dirname(name), path)))
+        for names, path in IMPORT.findall(page_file(name).decode())
+    ]
 
 
 @cache
 def bundle(entry: str) -> str:
     """The entry module and all it imports as one script, every module behind those it needs."""
-    done: dict[str, str] = {}
-    _collect(entry, done, ())
-    return "\n".join(done.values())
+    scripts: dict[str, str] = {}
+    _collect(entry, scripts, ())
+    return "\n".join(scripts.values())
 
 
 @cache
@@ -116,18 +127,15 @@ NOTEBOOK_SCRIPT = """(() => {
 })();"""
 
 
-def _collect(name: str, done: dict[str, str], above: tuple[str, ...]) -> None:
-    if name in done:
+def _collect(name: str, scripts: dict[str, str], importers: tuple[str, ...]) -> None:
+    """Adds the module's script to `scripts`, after those of the modules that it imports."""
+    if name in scripts:
         return
-    if name in above:
-        raise ValueError(f"{name} imports itself through {' -> '.join(above)}")
-    kept = []
-    for line in page_file(name).decode().splitlines():
-        if found := IMPORT.match(line):
-            _collect(found[2], done, (*above, name))
-        else:
-            kept.append(line.removeprefix("export "))
-    done[name] = "\n".join(kept)
+    if name in importers:
+        raise ValueError(f"{name} imports itself through {' -> '.join(importers)}")
+    for _names, file in imported(name):
+        _collect(file, scripts, (*importers, name))
+    scripts[name] = re.sub(r"^export ", "", IMPORT.sub("", page_file(name).decode()), flags=re.MULTILINE)
 
 
 def _hash(text: str) -> str:

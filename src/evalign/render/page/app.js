@@ -1,13 +1,13 @@
-// The server's page: two tabs, the theme, and the state in the address. What the tabs do stands in app_pair.js,
-// upload.js and corpus.js.
+// The server's page: two tabs, the theme, and the state in the address. What the tabs show is in pair/form.js,
+// upload/panel.js and corpus/view.js.
 
-import { announce } from "./dom.js";
-import { makeApi } from "./api.js";
-import { pairForm } from "./app_pair.js";
-import { corpusView } from "./corpus.js";
-import { uploadPanel } from "./upload.js";
-import { htmlFile } from "./export_html.js";
-import { readFragment, writeFragment } from "./fragment.js";
+import { announce } from "./shared/dom.js";
+import { makeApi } from "./server/api.js";
+import { pairForm } from "./pair/form.js";
+import { corpusView } from "./corpus/view.js";
+import { uploadPanel } from "./upload/panel.js";
+import { htmlFile } from "./server/html_export.js";
+import { readFragment, writeFragment } from "./shared/url_state.js";
 
 const APP_TABS = ["pair", "corpus"];
 

@@ -1,0 +1,180 @@
+// A corpus document as columns of numbers: values by metric and field, rows by system, rows of two systems in pairs,
+// human ratings. In: the parsed document. Out: a table of plain arrays, made lazily and once; no DOM in here.
+
+import { percentiles } from "./numbers.js";
+
+export const TIE = 1e-5; // the same as in Python: what the batch that a text was encoded in can move a score by
+
+/** The table of one document. */
+export function corpusTable(doc) {
+  const cache = new Map();
+  const once = (key, make) => {
+    if (!cache.has(key)) cache.set(key, make());
+    return cache.get(key);
+  };
+  const rowsOf = new Map(doc.systems.map((system) => [system, []]));
+  doc.rows.forEach((row, index) => rowsOf.get(row.system ?? "")?.push(index));
+  const table = {
+    doc,
+    metrics: doc.metrics,
+    systems: doc.systems,
+    rows: doc.rows,
+    problems: doc.problems ?? [],
+    rowsOf: (system) => rowsOf.get(system) ?? [],
+    values: (metric, field) => once(`v ${metric} ${field}`, () => scoreColumn(doc, metric, field)),
+    result: (system, metric) => doc.results.find(
+      (one) => one.system === system && one.metric === doc.metrics[metric].metric) ?? null,
+    human: () => once("human", () => humanColumn(doc)),
+    disagreement: (metric, field) => once(`d ${metric} ${field}`, () => disagreementColumn(table, metric, field)),
+    pairs: (a, b) => once(`p ${JSON.stringify([a, b])}`, () => pairedRows(table, a, b)),
+    failures: () => once("failures", () => failedRows(doc)),
+    hasTexts: doc.rows.some((row) => typeof row.candidate === "string"),
+  };
+  return table;
+}
+
+/** How a system is called on the page. */
+export function systemLabel(system) {
+  return system === "" ? "unnamed system" : system;
+}
+
+/** Differences b - a of the pairs that both have a score, and how often b is better; a tie is within rounding. */
+export function pairedDifferences(table, a, b, metric, field) {
+  const values = table.values(metric, field);
+  const sign = table.metrics[metric].higher_is_better ? 1 : -1;
+  const told = { differences: [], wins: 0, losses: 0, ties: 0, missing: 0, mean: 0 };
+  for (const pair of table.pairs(a, b).pairs) {
+    const difference = values[pair[1]] - values[pair[0]];
+    if (Number.isNaN(difference)) {
+      told.missing += 1;
+      continue;
+    }
+    told.differences.push({ pair, difference });
+    if (sign * difference > TIE) told.wins += 1;
+    else if (sign * difference < -TIE) told.losses += 1;
+    else told.ties += 1;
+    told.mean += difference;
+  }
+  told.mean /= told.differences.length || 1;
+  return told;
+}
+
+/** Has the server test all systems against a baseline, metric by metric so that no request grows too large. */
+export async function testedComparison(compare, table, baseline, signal) {
+  const order = [baseline, ...table.systems.filter((system) => system !== baseline)];
+  const together = commonRows(table, order);
+  if (!together.get(baseline).length) throw new Error("No input was answered by all systems: nothing to compare.");
+  let whole = null;
+  for (const place of table.metrics.keys()) {
+    const scores = [scoresOf(table, place, together)];
+    const { comparison } = await testedWith(compare, { scores, baseline }, signal);
+    whole = whole === null ? comparison : { ...whole, results: [...whole.results, ...comparison.results] };
+  }
+  return { ...whole, paired_by: table.pairs(order[0], order[1]).how };
+}
+
+/** Many rows or systems cost the server too much: then with fewer resamples, which the comparison tells. */
+async function testedWith(compare, body, signal) {
+  for (const samples of [1000, 300, 100]) {
+    try {
+      return await compare({ ...body, samples }, signal);
+    } catch (error) {
+      if (error.code !== "too-many-resamples" || samples === 100) throw error;
+    }
+  }
+  return null;
+}
+
+/** Every system's values of one metric in the common order of rows; a system may have any name, also `__proto__`. */
+function scoresOf(table, place, together) {
+  const metric = table.metrics[place];
+  const column = table.values(place, metric.main);
+  const entry = { metric: metric.metric, signature: metric.signature, values: Object.create(null) };
+  const pooled = table.rows.some((row) => row.statistics?.[place]);
+  if (pooled) entry.statistics = Object.create(null);
+  for (const [system, rows] of together) {
+    entry.values[system] = rows.map((row) => (Number.isNaN(column[row]) ? null : column[row]));
+    if (pooled) entry.statistics[system] = rows.map((row) => table.rows[row].statistics?.[place] ?? null);
+  }
+  return entry;
+}
+
+function commonRows(table, order) {
+  const [first, ...others] = order;
+  let kept = table.rowsOf(first);
+  const partners = others.map((other) => new Map(table.pairs(first, other).pairs));
+  for (const partner of partners) kept = kept.filter((row) => partner.has(row));
+  const together = new Map([[first, kept]]);
+  others.forEach((other, place) => together.set(other, kept.map((row) => partners[place].get(row))));
+  return together;
+}
+
+function scoreColumn(doc, metric, field) {
+  return Float64Array.from(doc.rows, (row) => row.scores[metric]?.[field] ?? NaN);
+}
+
+/** People's ratings, NaN where there is none; null if nobody rated anything. */
+function humanColumn(doc) {
+  const column = Float64Array.from(doc.rows, ({ human }) => (typeof human === "number" ? human : NaN));
+  return column.some((value) => !Number.isNaN(value)) ? column : null;
+}
+
+/** The metric's place of a row among all rated rows (0 worst, 100 best) minus people's. */
+function disagreementColumn(table, metric, field) {
+  const sign = table.metrics[metric].higher_is_better ? 1 : -1;
+  const [values, human] = [table.values(metric, field), table.human()];
+  const column = new Float64Array(table.rows.length).fill(NaN);
+  if (!human) return column;
+  const rated = Array.from(values.keys()).filter((row) => !Number.isNaN(values[row]) && !Number.isNaN(human[row]));
+  const ours = percentiles(rated.map((row) => sign * values[row]));
+  const theirs = percentiles(rated.map((row) => human[row]));
+  rated.forEach((row, place) => { column[row] = ours[place] - theirs[place]; });
+  return column;
+}
+
+/** Rows of two systems that answer the same input: with the same id, or else with the same references and source. */
+function pairedRows(table, a, b) {
+  let best = { how: "", pairs: [], alone: table.rowsOf(a).length + table.rowsOf(b).length };
+  for (const [how, keysOf] of [["id", idKeys], ["text", textKeys]]) {
+    const first = keysOf(table, table.rowsOf(a));
+    const second = keysOf(table, table.rowsOf(b));
+    if (!first || !second) continue;
+    const pairs = [...first].filter(([key]) => second.has(key)).map(([key, row]) => [row, second.get(key)])
+      .filter(([one, other]) => inputKey(table.rows[one]) === inputKey(table.rows[other]));
+    const alone = first.size + second.size - 2 * pairs.length;
+    if (pairs.length > best.pairs.length) best = { how, pairs, alone };
+    if (!best.alone) break;
+  }
+  return best;
+}
+
+function idKeys(table, rows) {
+  const keys = new Map(rows.map((row) => [String(table.rows[row].id), row]));
+  return keys.size === rows.length ? keys : null;
+}
+
+function textKeys(table, rows) {
+  const seen = new Map();
+  const keys = new Map();
+  for (const row of rows) {
+    const key = inputKey(table.rows[row]);
+    if (key === "") return null;
+    const times = seen.get(key) ?? 0;
+    seen.set(key, times + 1);
+    keys.set(`${times} ${key}`, row);
+  }
+  return keys;
+}
+
+function inputKey(row) {
+  if (!row.references?.length && row.source === undefined) return "";
+  return JSON.stringify([row.references ?? [], row.source ?? null]);
+}
+
+function failedRows(doc) {
+  const found = [];
+  doc.rows.forEach((row, index) => row.errors.forEach((error, metric) => {
+    if (error) found.push({ row: index, metric, error });
+  }));
+  return found;
+}

@@ -1,0 +1,153 @@
+// The corpus view: scores of all systems, how they are spread, system against system, the rows, and what went wrong.
+// In: a corpus document and options {state, onState, openPair(row), compare(body), exportHtml(doc)}; one state object
+// holds what is chosen, every section draws itself from it.
+
+import { el } from "../shared/dom.js";
+import { checkFormat } from "../shared/document.js";
+import { corpusTable, systemLabel } from "./table.js";
+import { countOf } from "./numbers.js";
+import { pager } from "./controls.js";
+import { summarySection } from "./summary.js";
+import { distributionSection } from "./distribution.js";
+import { rowsSection } from "./row_list.js";
+import { compareSection } from "./comparison.js";
+import { exportButtons } from "./export.js";
+
+const CORPUS_PROBLEMS = 50; // of them on a page
+
+/** Draws a corpus document; returns {update(doc), state(), apply(state), destroy()}. */
+export function corpusView(root, doc, options = {}) {
+  let shown = corpusDrawn(root, doc, options, options.state ?? {});
+  return {
+    update(next) {
+      const state = shown.state();
+      shown.destroy();
+      shown = corpusDrawn(root, next, options, state);
+    },
+    state: () => shown.state(),
+    apply: (state) => shown.apply(state),
+    destroy() {
+      shown.destroy();
+      root.replaceChildren();
+    },
+  };
+}
+
+function corpusDrawn(root, doc, options, wanted) {
+  if (checkFormat(doc) !== "evalign.corpus") throw new Error("Expected a corpus document, not an alignment.");
+  const table = corpusTable(doc);
+  if (!doc.metrics.length || !doc.rows.length) {
+    root.replaceChildren(el("div", { class: "corpus" },
+      el("p", { class: "soft", text: "There are no scored rows in this document." }),
+      ...problemSection(table).map((section) => section.node)));
+    return { state: () => ({}), apply: () => {}, destroy: () => {} };
+  }
+  const context = {
+    table,
+    state: corpusState(table, wanted),
+    openPair: options.openPair,
+    compare: options.compare,
+    metric: () => table.metrics[context.state.metric],
+    set(patch) {
+      context.state = corpusState(table, { ...writtenState(table, context.state), ...patch });
+      draw();
+      options.onState?.(writtenState(table, context.state));
+    },
+    takeComparison(comparison) {
+      doc.comparison = comparison;
+      drawn.clear();
+      draw();
+    },
+  };
+  const sections = [summarySection(context), distributionSection(context),
+    ...(table.systems.length > 1 ? [compareSection(context)] : []), rowsSection(context), ...problemSection(table)];
+  /** A section draws itself anew only if something that it depends on has changed: paging leaves the charts alone. */
+  const drawn = new Map();
+  const draw = () => sections.forEach((section) => {
+    if (!section.update) return;
+    const now = JSON.stringify(section.needs.map((name) => context.state[name]));
+    if (drawn.get(section) !== now) section.update();
+    drawn.set(section, now);
+  });
+  root.replaceChildren(el("div", { class: "corpus" }, corpusHead(doc, options),
+    ...sections.map((section) => section.node)));
+  draw();
+  return {
+    state: () => writtenState(table, context.state),
+    apply(state) {
+      context.state = corpusState(table, state);
+      draw();
+    },
+    destroy: () => sections.forEach((section) => section.destroy?.()),
+  };
+}
+
+function corpusHead(doc, options) {
+  const rows = countOf(doc.rows.length, "row");
+  const systems = doc.systems.length > 1 ? `, ${countOf(doc.systems.length, "system")}` : "";
+  const failed = doc.rows.filter((row) => row.errors.some(Boolean)).length;
+  return el("div", { class: "c-head" }, options.standalone ? el("h1", { text: "Scores" }) : null,
+    el("p", {}, el("strong", { text: `${rows}${systems}, ${countOf(doc.metrics.length, "metric")}` }),
+      failed ? el("span", { class: "c-chip c-chip-error", text: `${countOf(failed, "row")} failed` }) : null,
+      el("span", { class: "soft", text: ` evalign ${doc.evalign}` })),
+    exportButtons(() => doc, options.exportHtml));
+}
+
+/** A whole state from what an address or a caller says; anything unknown falls back to the default. */
+function corpusState(table, wanted) {
+  const place = typeof wanted.metric === "number" ? wanted.metric
+    : table.metrics.findIndex((one) => one.metric === wanted.metric);
+  const metric = table.metrics[place] ? place : 0;
+  const { fields, main } = table.metrics[metric];
+  const system = (name, fallback) => (table.systems.includes(name) ? name : fallback);
+  const baseline = table.doc.comparison?.baseline;
+  const a = system(wanted.a, system(baseline, table.systems[0]));
+  const others = table.systems.filter((name) => name !== a);
+  const isEnd = (end) => end === null || Number.isFinite(end);
+  const range = Array.isArray(wanted.range) && wanted.range.length === 2 && wanted.range.every(isEnd);
+  return {
+    metric,
+    field: fields.includes(wanted.field) ? wanted.field : main,
+    picture: wanted.picture === "violin" ? "violin" : "histogram",
+    plot: wanted.plot === "scatter" ? "scatter" : "sorted",
+    sort: typeof wanted.sort === "string" ? wanted.sort : "worst",
+    system: system(wanted.system, null),
+    show: ["flagged", "failed"].includes(wanted.show) ? wanted.show : "all",
+    search: typeof wanted.search === "string" ? wanted.search : "",
+    range: range ? wanted.range : null,
+    page: Number.isInteger(wanted.page) && wanted.page > 0 ? wanted.page : 0,
+    a,
+    b: others.includes(wanted.b) ? wanted.b : others[0] ?? a,
+  };
+}
+
+/** The state as it goes into an address: the metric by its spec. */
+function writtenState(table, state) {
+  return { ...state, metric: table.metrics[state.metric].metric };
+}
+
+/** Rows and lines that could not be scored, with their places; nothing if all is well. */
+function problemSection(table) {
+  const failures = table.failures().map(({ row, metric, error }) => {
+    const { id, system } = table.rows[row];
+    return [`row ${id}${table.systems.length > 1 ? `, ${systemLabel(system)}` : ""}`, table.metrics[metric].metric,
+      error];
+  });
+  const found = [...table.problems.map(({ place, message }) => [place, "", message]), ...failures];
+  if (!found.length) return [];
+  const list = el("ul", { class: "c-problems" });
+  const pages = Math.ceil(found.length / CORPUS_PROBLEMS);
+  const show = (page) => {
+    const start = page * CORPUS_PROBLEMS;
+    list.replaceChildren(...found.slice(start, start + CORPUS_PROBLEMS).map(([place, metric, message]) => el("li", {},
+      el("strong", { text: place }), metric ? el("code", { text: metric }) : null,
+        el("span", { dir: "auto", text: message }))));
+    turn.update(page, pages, `page ${page + 1} of ${pages}`);
+  };
+  const turn = pager("Pages of problems", show);
+  show(0);
+  return [{ node: el("section", { class: "c-section", "aria-labelledby": "c-problems" },
+    el("h2", { id: "c-problems", tabindex: -1, text: "What went wrong" }),
+    el("p", { class: "soft", text: `${countOf(found.length, "problem")}; all other rows were scored.` }),
+    list, pages > 1 ? turn.node : null) }];
+}

@@ -1,0 +1,80 @@
+// The likelihood view as a list of shapes, for files: both texts whole, the shade of every token, marks, the mean, the
+// legend and the recipe. In: the panes as laid out on the page. Out: {width, height, shapes}, for picture_files.js.
+
+import { themeColour } from "../shared/dom.js";
+import { likelyPercent, likelyShade, likelyShades } from "./token_facts.js";
+import { fourDigits } from "../shared/numbers.js";
+import { SCENE_MARGIN, sceneRecipe, sceneText, sceneWords } from "../shared/picture_text.js";
+
+const SCENE_PANES = { head: 72, label: 22, below: 34, swatch: 128 };
+
+/** Shapes of one direction: `shown` is {doc, model, panes: [read, predicted], threshold}. */
+export function likelihoodScene({ doc, model, panes, threshold }) {
+  const { direction } = model;
+  const ink = (size, weight = 400) => ({ fill: themeColour("--ink"), size, weight });
+  const soft = (size, weight = 400) => ({ fill: themeColour("--soft"), size, weight });
+  const scores = Object.entries(doc.scores).map(([name, value]) => `${name} ${fourDigits(value)}`);
+  const shapes = [
+    { type: "rect", x: 0, y: 0, width: 0, height: 0, fill: themeColour("--paper") },
+    sceneText(SCENE_MARGIN, 34, direction.name, ink(17, 600)),
+    sceneText(SCENE_MARGIN, 56, [`mean ${fourDigits(direction.mean)}`, ...scores].join(" \u00b7 "), ink(14)),
+  ];
+  let bottom = SCENE_PANES.head;
+  let right = 360;
+  for (const [pane, name] of [
+    [panes[0], `read: ${direction.read.of}`],
+    [panes[1], `predicted: ${direction.predicted.of}${sceneUnread(direction.predicted.dropped)}`],
+  ]) {
+    const { width, height } = pane.text.getBoundingClientRect();
+    const place = { x: SCENE_MARGIN, y: bottom + SCENE_PANES.label };
+    shapes.push(sceneText(SCENE_MARGIN, place.y - 8, name, soft(13, 600)));
+    if (pane.spans && !model.empty) sceneShades(shapes, pane, model, threshold, place);
+    sceneWords(shapes, pane.text, place, themeColour);
+    bottom = place.y + height + SCENE_PANES.below - SCENE_PANES.label;
+    right = Math.max(right, width + SCENE_MARGIN);
+  }
+  const width = right + SCENE_MARGIN;
+  bottom = sceneLegend(shapes, width, bottom + SCENE_PANES.label, soft(12));
+  if (!model.empty) {
+    const bound = `underlined: below ${threshold.toFixed(1)} (${likelyPercent(threshold)})`;
+    shapes.push(sceneText(SCENE_MARGIN, (bottom += 12), bound, soft(12)));
+  }
+  bottom = sceneRecipe(shapes, doc.signature, width, bottom, themeColour);
+  const height = bottom + SCENE_MARGIN;
+  Object.assign(shapes[0], { width, height });
+  return { width: Math.ceil(width), height: Math.ceil(height), shapes };
+}
+
+function sceneUnread(dropped) {
+  return dropped ? `; ${dropped} tokens behind it were left out` : "";
+}
+
+function sceneShades(shapes, { text, spans }, { units }, threshold, place) {
+  const corner = text.getBoundingClientRect();
+  spans.forEach((span, index) => {
+    const { least, special } = units[index];
+    for (const rect of span.getClientRects()) {
+      const box = { x: place.x + rect.left - corner.left, y: place.y + rect.top - corner.top };
+      const [width, height] = [rect.width, rect.height];
+      const fill = themeColour(`--${likelyShade(least.value)}`);
+      const stroke = special ? themeColour("--line") : undefined;
+      shapes.push({ type: "rect", ...box, width, height, radius: 3, fill, stroke });
+      if (least.value < threshold)
+        shapes.push({ type: "wave", x: box.x, y: box.y + height - 5, width, stroke: themeColour("--weak") });
+    }
+  });
+}
+
+/** The shades with their meaning, in as many lines as the width asks for; returns where they end. */
+function sceneLegend(shapes, width, top, style) {
+  const perLine = Math.max(1, Math.floor((width - 2 * SCENE_MARGIN) / SCENE_PANES.swatch));
+  const all = likelyShades();
+  all.forEach(([shade, text], place) => {
+    const x = SCENE_MARGIN + (place % perLine) * SCENE_PANES.swatch;
+    const y = top + 20 * Math.floor(place / perLine);
+    const box = { x, y: y - 11, width: 14, height: 14, radius: 3 };
+    shapes.push({ type: "rect", ...box, fill: themeColour(`--${shade}`), stroke: themeColour("--line") });
+    shapes.push(sceneText(x + 20, y, text, style));
+  });
+  return top + 20 * Math.floor((all.length - 1) / perLine) + 8;
+}

@@ -1,0 +1,120 @@
+// The numbers behind the likelihood view: every predicted token with its probability, its rank by unlikeliness, its
+// part of the mean. In: a likelihood document. Out: plain values; nothing here touches the page.
+
+import { makeUnits, tokenLabels, unitOfToken } from "../shared/text_units.js";
+
+const LIKELY_STEPS = [0.5, 0.1, 0.01, 0.001]; // probabilities that part the shades; powers of ten can be kept in mind
+const LIKELY_COLUMNS = [
+  "direction",
+  "token",
+  "piece",
+  "start",
+  "stop",
+  "surface",
+  "log_prob",
+  "probability",
+  "rank",
+  "special",
+  "unknown",
+  "impossible",
+  "signature",
+];
+
+/** What a document shows when nobody says otherwise: the first direction, and unlikely what has less than 1 %. */
+function likelihoodDefaults(doc) {
+  return { direction: doc.directions[0].name, threshold: -4.6, pinned: null };
+}
+
+/** A whole state from a given one, which may come from anywhere: what does not fit the document is the default. */
+export function likelihoodState(doc, given) {
+  const state = likelihoodDefaults(doc);
+  if (!given || typeof given !== "object") return state;
+  const found = doc.directions.find((one) => one.name === given.direction) ?? doc.directions[0];
+  state.direction = found.name;
+  if (Number.isFinite(given.threshold)) state.threshold = Math.max(doc.lowest, Math.min(0, given.threshold));
+  if (Number.isInteger(given.pinned) && given.pinned >= 0 && given.pinned < found.log_probs.length)
+    state.pinned = given.pinned;
+  return state;
+}
+
+/** What differs from the defaults. */
+export function likelihoodDifference(doc, state) {
+  const defaults = likelihoodDefaults(doc);
+  return Object.fromEntries(Object.entries(state).filter(([key, value]) => value !== defaults[key]));
+}
+
+/**
+ * One direction: its tokens with their numbers, and its units, which are what a reader points at: a token, or several
+ * that share one character. `order` has the units from the least likely on, each judged by its least likely token.
+ * `empty`: one of both texts is, and the values are no more than the lowest there is.
+ */
+export function likelihoodModel(doc, direction) {
+  const side = { ...direction.predicted, words: [], windows: [] };
+  const values = direction.log_probs;
+  const places = values.map((_value, token) => token);
+  const rising = [...places].sort((one, other) => values[one] - values[other] || one - other);
+  const labels = tokenLabels(side);
+  const unknown = new Set(side.unknown);
+  const empty = Boolean(direction.flags.empty);
+  const tokens = places.map((token) => ({
+    token,
+    label: labels[token],
+    value: values[token],
+    share: values[token] / values.length,
+    special: side.special[token],
+    unknown: unknown.has(token),
+    impossible: !empty && values[token] <= doc.lowest,
+  }));
+  rising.forEach((token, place) => (tokens[token].rank = place + 1));
+  const units = makeUnits(side, true);
+  for (const unit of units) {
+    unit.parts = unit.tokens.map((token) => tokens[token]);
+    unit.least = unit.parts.reduce((least, one) => (one.rank < least.rank ? one : least));
+  }
+  const order = [...units].sort((one, other) => one.least.rank - other.least.rank).map((unit) => unit.index);
+  return { direction, side, empty, tokens, units, order, rising, place: unitOfToken(units, tokens.length) };
+}
+
+/** The shade of a log-probability: l0 for the likeliest to l4. */
+export function likelyShade(value) {
+  const found = LIKELY_STEPS.findIndex((least) => Math.exp(value) >= least);
+  return `l${found < 0 ? LIKELY_STEPS.length : found}`;
+}
+
+/** All shades with what they mean. */
+export function likelyShades() {
+  const said = LIKELY_STEPS.map((least) => `${100 * least} %`);
+  return [...said.map((text, place) => (place ? text : `${text} and more`)), "less"].map((text, place) => [
+    `l${place}`,
+    text,
+  ]);
+}
+
+/** A log-probability as a percentage. */
+export function likelyPercent(value) {
+  const percent = 100 * Math.exp(value);
+  if (percent < 0.001) return "< 0.001 %";
+  return `${percent >= 1 ? percent.toFixed(1) : Number(percent.toPrecision(2))} %`;
+}
+
+/** Every token of every direction, exact numbers, for a CSV file: [[names], [values], ...]. */
+export function likelihoodRows(doc) {
+  const rows = doc.directions.flatMap((direction) => {
+    const { side, tokens } = likelihoodModel(doc, direction);
+    return tokens.map((one) => [
+      direction.name,
+      one.token,
+      side.pieces[one.token],
+      ...side.offsets[one.token],
+      one.label,
+      one.value,
+      Math.exp(one.value),
+      one.rank,
+      one.special,
+      one.unknown,
+      one.impossible,
+      doc.signature,
+    ]);
+  });
+  return [LIKELY_COLUMNS, ...rows];
+}

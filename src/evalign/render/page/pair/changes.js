@@ -1,0 +1,219 @@
+// "What changed": two matchings of the same similarities beside each other. Cells that only one of them selects become
+// lines, tokens whose partner changed become a table, and the difference of the scores is added up from these tokens.
+
+import { el } from "../shared/dom.js";
+import { fourDigits } from "../shared/numbers.js";
+import { PAIR_SIDES, mergedLines, otherSide } from "./match_facts.js";
+import { cardRescaled } from "./card.js";
+
+const CHANGES_SHOWN = 30;
+const CHANGES_SAME = 1e-6;
+
+/** Lines (kinds lost, new, kept) and tokens {side, token, from, to, effect}, largest effect first. */
+export function pairChanges(decoded, grid, before, after) {
+  const cells = (view) => new Map(view.matching.cells.map(([i, j], place) => [i * decoded.columns + j, place]));
+  const [old, fresh] = [cells(before), cells(after)];
+  const line = (key, kind, view, place) => ({
+    kind,
+    candidate: grid.place.candidate[Math.floor(key / decoded.columns)],
+    reference: grid.place.reference[key % decoded.columns],
+    similarity: view.matching.cell_values[place],
+  });
+  const lines = [];
+  for (const [key, place] of old) lines.push(line(key, fresh.has(key) ? "kept" : "lost", before, place));
+  for (const [key, place] of fresh) if (!old.has(key)) lines.push(line(key, "new", after, place));
+  const count = (kind) => lines.filter((one) => one.kind === kind).length;
+  return {
+    counts: { lost: count("lost"), new: count("new"), kept: count("kept") },
+    lines: mergedLines(lines),
+    tokens: changedTokens(decoded, before, after),
+  };
+}
+
+/** A choice of the matching to compare with. */
+export function compareChoice(doc, change) {
+  const select = el(
+    "select",
+    { onchange: () => change({ compare: select.value }) },
+    el("option", { value: "", text: "nothing" }),
+    ...doc.matchings.map((matching) => el("option", { value: matching.name, text: matching.name })),
+  );
+  const node = el("label", { class: "field pair-compare" }, "Show what changed against", select);
+  node.hidden = doc.matchings.length < 2;
+  return { node, show: (state) => (select.value = state.compare) };
+}
+
+/** The scores of all matchings of the matrix. */
+export function scoresTable(doc) {
+  const fields = [...new Set(doc.matchings.flatMap((matching) => Object.keys(matching.scores)))];
+  const head = ["matching", ...fields, "cells", "candidate never chosen", "reference never chosen"];
+  const rows = doc.matchings.map((matching) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row", text: matching.name }),
+      ...fields.map((field) => el("td", { text: field in matching.scores ? fourDigits(matching.scores[field]) : "" })),
+      el("td", { text: matching.cells.length }),
+      ...PAIR_SIDES.map((side) => el("td", { text: changesNever(doc, matching, side) })),
+    ),
+  );
+  const node = el(
+    "section",
+    { class: "pair-section" },
+    el(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Scores of all matchings" },
+      el(
+        "table",
+        { class: "pair-scores-table" },
+        el("caption", { text: "Scores of all matchings" }),
+        changesHead(head, 1),
+        el("tbody", {}, ...rows),
+      ),
+    ),
+  );
+  const show = (state) =>
+    rows.forEach((row, place) => row.classList.toggle("on", doc.matchings[place].name === state.matching));
+  return { node, show };
+}
+
+/** Sentences and a table about changes from one matching to another. */
+export function changesReport(labels, before, after, changes, focus) {
+  const [from, to] = [before.matching, after.matching];
+  const { lost, kept, new: fresh } = changes.counts;
+  const heading = el("h2", {
+    text: `What changed from ${from.name} to ${to.name}: ${fresh} new, ${lost} lost, ${kept} kept`,
+  });
+  if (!lost && !fresh) return [heading, el("p", { text: "Both select the same cells." })];
+  const shown = changes.tokens.slice(0, CHANGES_SHOWN);
+  const caption =
+    shown.length < changes.tokens.length
+      ? `The ${shown.length} largest of ${changes.tokens.length} changes`
+      : "Tokens that changed, largest effect first";
+  return [
+    heading,
+    el(
+      "ul",
+      { class: "pair-explained" },
+      ...changesExplained(before, after, changes.tokens).map((text) => el("li", { text })),
+    ),
+    el(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Tokens that changed" },
+      el(
+        "table",
+        {},
+        el("caption", { text: caption }),
+        changesHead(["token", "text", from.name, "value", to.name, "value", "effect"], 3, [4]),
+        el("tbody", {}, ...shown.map((one) => changesRow(labels, one, focus))),
+      ),
+    ),
+  ];
+}
+
+/** The difference of each common score, and what makes it up. */
+function changesExplained(before, after, tokens) {
+  const [from, to] = [before.matching.scores, after.matching.scores];
+  const rescaled = cardRescaled(before) || cardRescaled(after);
+  const sentences = [];
+  PAIR_SIDES.forEach((side, place) => {
+    const field = ["precision", "recall"][place];
+    if (!(field in from && field in to)) return;
+    const own = tokens.filter((one) => one.side === side);
+    const without = own.filter((one) => one.to.partner < 0 && one.from.partner >= 0);
+    const worse = own.filter((one) => one.effect < -CHANGES_SAME && one.to.partner >= 0);
+    const better = own.filter((one) => one.effect > CHANGES_SAME);
+    const parts = [
+      [without, "without a partner now"],
+      [worse, "with a less similar one"],
+      [better, "with a more similar one"],
+    ]
+      .filter(([list]) => list.length)
+      .map(
+        ([list, what]) =>
+          `${list.length} ${side} ${list.length > 1 ? "tokens" : "token"} ${what} (${changesSum(list)})`,
+      );
+    const because = parts.length ? `: ${parts.join(", ")}` : ": no token of its text changed its value";
+    const raw = rescaled ? ", before rescaling" : "";
+    sentences.push(`${field} ${changesStep(from[field], to[field])}${because}${raw}.`);
+  });
+  if ("f1" in from && "f1" in to) sentences.push(`f1 ${changesStep(from.f1, to.f1)}, from these two.`);
+  if (!sentences.length) {
+    sentences.push(
+      "One of the two has no precision and recall: transport turns the cost of the whole plan into one score. " +
+        "Only the cells can be compared, not the scores.",
+    );
+  }
+  return sentences;
+}
+
+/** Every token whose partner or value differs, with what that does to precision or recall. */
+function changedTokens(decoded, before, after) {
+  const changed = [];
+  for (const side of PAIR_SIDES) {
+    const [partners, values] = [`${side}_partners`, `${side}_values`];
+    decoded[side].pieces.forEach((_piece, token) => {
+      const from = { partner: before.matching[partners][token], value: before.matching[values][token] };
+      const to = { partner: after.matching[partners][token], value: after.matching[values][token] };
+      if (from.partner === to.partner && Math.abs(from.value - to.value) < CHANGES_SAME) return;
+      changed.push({ side, token, from, to, effect: after.shares[side][token] - before.shares[side][token] });
+    });
+  }
+  return changed.sort((one, other) => Math.abs(other.effect) - Math.abs(one.effect));
+}
+
+function changesHead(names, named, more = []) {
+  return el(
+    "thead",
+    {},
+    el(
+      "tr",
+      {},
+      ...names.map((name, place) =>
+        el("th", { scope: "col", text: name, class: place < named || more.includes(place) ? "name" : null }),
+      ),
+    ),
+  );
+}
+
+function changesRow(labels, one, focus) {
+  const far = labels[otherSide(one.side)];
+  const partner = ({ partner: token }) =>
+    token < 0 ? el("span", { class: "soft", text: "none" }) : el("bdi", { text: far[token] });
+  return el(
+    "tr",
+    {},
+    el(
+      "th",
+      { scope: "row" },
+      el(
+        "button",
+        { type: "button", class: "pair-word-button", onclick: () => focus(one.side, one.token) },
+        el("bdi", { text: labels[one.side][one.token] }),
+      ),
+    ),
+    el("td", { class: "name", text: one.side }),
+    el("td", { class: "name" }, partner(one.from)),
+    el("td", { text: fourDigits(one.from.value) }),
+    el("td", { class: "name" }, partner(one.to)),
+    el("td", { text: fourDigits(one.to.value) }),
+    el("td", { text: changesSigned(one.effect) }),
+  );
+}
+
+function changesNever(doc, matching, side) {
+  return matching.never_chosen[side].filter((token) => !doc[side].special[token]).length;
+}
+
+function changesSum(tokens) {
+  return changesSigned(tokens.reduce((all, one) => all + one.effect, 0));
+}
+
+function changesStep(from, to) {
+  return `${fourDigits(from)} to ${fourDigits(to)} (${changesSigned(to - from)})`;
+}
+
+function changesSigned(value) {
+  const text = fourDigits(Math.abs(value));
+  return text === "0.0000" ? text : `${value < 0 ? "\u2212" : "+"}${text}`;
+}

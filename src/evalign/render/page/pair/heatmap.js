@@ -1,0 +1,238 @@
+// The similarity of every two units as a picture on canvas, linked to the lines: pointing at a cell focuses both words,
+// focusing a word frames its row or column. Cells lie on one canvas, frames on another: a hover repaints frames only.
+
+import { el, themeColour } from "../shared/dom.js";
+import { sharpContext } from "./lines.js";
+import { fourDigits } from "../shared/numbers.js";
+
+const HEAT_STOPS = ["--heat0", "--heat1", "--heat2", "--heat3", "--heat4"];
+const HEAT_CELL = 26; // most a cell gets
+const HEAT_LABELLED = 13; // least that a label needs
+const HEAT_SMALL = 5; // below, a cell has no room for an outline
+const HEAT_HEIGHT = 620;
+const HEAT_MOVES = {
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  Home: [0, -1e9],
+  End: [0, 1e9],
+};
+
+/** Handlers: cell(i, j) for a cell pointed at, leave(), blur(), pin(i, j), escape(). */
+export function makeHeatmap(handlers) {
+  const cells = el("canvas", { class: "heat-cells", "aria-hidden": "true" });
+  const frames = el("canvas", { class: "heat-frames", "aria-hidden": "true" });
+  const board = el(
+    "div",
+    {
+      class: "heat-board",
+      tabindex: 0,
+      role: "application",
+      "aria-roledescription": "heatmap",
+      "aria-label": "Similarity of every candidate word with every reference word; arrow keys move, Enter pins",
+    },
+    cells,
+    frames,
+  );
+  const scale = heatScale();
+  const node = el("div", { class: "heat" }, board, scale.node);
+  const map = { drawn: null, layout: null, cursor: null };
+
+  const at = (event) => {
+    const rect = frames.getBoundingClientRect();
+    const zoom = rect.width / map.layout.width;
+    const j = Math.floor(((event.clientX - rect.left) / zoom - map.layout.left) / map.layout.cell);
+    const i = Math.floor(((event.clientY - rect.top) / zoom - map.layout.top) / map.layout.cell);
+    return i >= 0 && j >= 0 && i < map.layout.rows && j < map.layout.columns ? [i, j] : null;
+  };
+  board.addEventListener("pointermove", (event) => {
+    const cell = map.layout && at(event);
+    if (cell && map.cursor && cell[0] === map.cursor[0] && cell[1] === map.cursor[1]) return;
+    map.cursor = cell;
+    if (cell) handlers.cell(...cell);
+    else handlers.leave();
+  });
+  board.addEventListener("pointerleave", () => {
+    map.cursor = null;
+    handlers.leave();
+  });
+  board.addEventListener("click", (event) => {
+    const cell = map.layout && at(event);
+    if (cell) handlers.pin(...cell);
+  });
+  board.addEventListener("keydown", (event) => heatKey(event, map, handlers));
+  board.addEventListener("blur", () => handlers.blur());
+
+  const draw = (grid, view) => {
+    const width = Math.floor(node.clientWidth);
+    if (!width || !grid.units.candidate.length || !grid.units.reference.length) return;
+    map.layout = heatLayout(grid, width);
+    for (const canvas of [board, cells, frames]) {
+      canvas.style.width = `${map.layout.width}px`;
+      canvas.style.height = `${map.layout.height}px`;
+    }
+    const range = heatRange(grid.similarity);
+    heatCells(sharpContext(cells, map.layout), map.layout, grid, view, range);
+    scale.show(range);
+  };
+  const highlight = (focus) => {
+    if (!map.layout) return;
+    if (!focus) map.cursor = null;
+    else if (focus.other !== null)
+      map.cursor = focus.side === "candidate" ? [focus.index, focus.other] : [focus.other, focus.index];
+    heatFrames(sharpContext(frames, map.layout), map.layout, focus);
+  };
+  return { node, board, draw, highlight, layout: () => map.layout };
+}
+
+function heatKey(event, map, handlers) {
+  if (!map.layout || event.ctrlKey || event.altKey || event.metaKey) return;
+  if (event.key === "Escape") handlers.escape();
+  else if ((event.key === "Enter" || event.key === " ") && map.cursor) handlers.pin(...map.cursor);
+  else if (event.key in HEAT_MOVES) {
+    const [down, right] = HEAT_MOVES[event.key];
+    const [i, j] = map.cursor ?? [-down, -right].map((step) => Math.max(0, step));
+    const within = (place, count) => Math.max(0, Math.min(count - 1, place));
+    map.cursor = [within(i + down, map.layout.rows), within(j + right, map.layout.columns)];
+    handlers.cell(...map.cursor, true);
+  } else return;
+  event.preventDefault();
+}
+
+/** Sizes: cells as large as fit, labels where they can be read. */
+function heatLayout(grid, width) {
+  const rows = grid.units.candidate.length;
+  const columns = grid.units.reference.length;
+  const longest = (units) => Math.max(...units.map((unit) => Math.min(14, Array.from(unit.label).length)));
+  const [left, top] = [12 + 7 * longest(grid.units.candidate), 12 + 6.5 * longest(grid.units.reference)];
+  const labelled = Math.min(HEAT_CELL, (width - left - 2) / columns);
+  if (labelled >= HEAT_LABELLED) {
+    const cell = Math.floor(labelled);
+    return {
+      rows,
+      columns,
+      cell,
+      left,
+      top,
+      labels: true,
+      width: left + columns * cell + 2,
+      height: top + rows * cell + 2,
+    };
+  }
+  const cell = Math.min((width - 2) / columns, HEAT_HEIGHT / rows, HEAT_CELL);
+  return { rows, columns, cell, left: 1, top: 1, labels: false, width: columns * cell + 2, height: rows * cell + 2 };
+}
+
+function heatCells(context, layout, grid, view, range) {
+  const { rows, columns, cell, left, top } = layout;
+  const small = el("canvas", { width: columns, height: rows });
+  const pixels = new ImageData(columns, rows);
+  const ramp = heatRamp();
+  const span = range.high - range.low || 1;
+  grid.similarity.forEach((value, place) => {
+    const step = Math.round((255 * (value - range.low)) / span);
+    pixels.data.set(ramp[Math.max(0, Math.min(255, step))], 4 * place);
+  });
+  small.getContext("2d").putImageData(pixels, 0, 0);
+  context.imageSmoothingEnabled = cell < 1;
+  context.drawImage(small, left, top, columns * cell, rows * cell);
+  heatChosen(context, layout, view);
+  if (layout.labels) heatLabels(context, layout, grid);
+}
+
+function heatChosen(context, { cell, left, top }, view) {
+  context.strokeStyle = context.fillStyle = themeColour("--heat-chosen");
+  context.lineWidth = Math.min(2, cell / 4);
+  const inset = context.lineWidth / 2 + 0.5;
+  for (const { candidate, reference } of view.lines) {
+    const [x, y] = [left + reference * cell, top + candidate * cell];
+    if (cell >= HEAT_SMALL) context.strokeRect(x + inset, y + inset, cell - 2 * inset, cell - 2 * inset);
+    else context.fillRect(x, y, Math.max(cell, 1.5), Math.max(cell, 1.5));
+  }
+}
+
+function heatLabels(context, { cell, left, top }, grid) {
+  context.fillStyle = themeColour("--ink");
+  context.font = "12px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  context.textAlign = "right";
+  grid.units.candidate.forEach((unit, i) => context.fillText(heatLabel(unit.label), left - 6, top + (i + 0.5) * cell));
+  context.textAlign = "left";
+  grid.units.reference.forEach((unit, j) => {
+    context.save();
+    context.translate(left + (j + 0.5) * cell, top - 6);
+    context.rotate(-Math.PI / 2);
+    context.fillText(heatLabel(unit.label), 0, 0);
+    context.restore();
+  });
+}
+
+/** The row or column of the focused word, and the cell where two words are focused. */
+function heatFrames(context, { rows, columns, cell, left, top }, focus) {
+  if (!focus) return;
+  const [i, j] = focus.side === "candidate" ? [focus.index, focus.other] : [focus.other, focus.index];
+  context.fillStyle = themeColour("--paper");
+  context.globalAlpha = 0.55;
+  const [x, y, right, bottom] = [left + j * cell, top + i * cell, left + columns * cell, top + rows * cell];
+  if (i !== null && j === null) {
+    context.fillRect(left, top, right - left, y - top);
+    context.fillRect(left, y + cell, right - left, bottom - y - cell);
+  } else if (j !== null && i === null) {
+    context.fillRect(left, top, x - left, bottom - top);
+    context.fillRect(x + cell, top, right - x - cell, bottom - top);
+  }
+  context.globalAlpha = 1;
+  context.strokeStyle = themeColour("--ink");
+  context.lineWidth = cell < HEAT_SMALL ? 1 : 1.5;
+  const around = cell < HEAT_SMALL ? 1.5 : 0; // a frame must not cover the cells it frames
+  if (i !== null) context.strokeRect(left, y - around, right - left, cell + 2 * around);
+  if (j !== null) context.strokeRect(x - around, top, cell + 2 * around, bottom - top);
+  if (i !== null && j !== null) {
+    context.lineWidth = 3;
+    context.strokeRect(x - around, y - around, cell + 2 * around, cell + 2 * around);
+  }
+}
+
+/** A bar of all colours with the numbers at its ends. */
+function heatScale() {
+  const bar = el("canvas", { class: "heat-scale-bar", width: 256, height: 1, "aria-hidden": "true" });
+  const [low, high] = [el("span", {}), el("span", {})];
+  const chosen = el("span", { class: "heat-chosen-sample", "aria-hidden": "true" });
+  const node = el("p", { class: "heat-scale" }, "similarity ", low, bar, high, chosen, " matched");
+  const show = (range) => {
+    const pixels = new ImageData(256, 1);
+    heatRamp().forEach((colour, place) => pixels.data.set(colour, 4 * place));
+    bar.getContext("2d").putImageData(pixels, 0, 0);
+    low.textContent = fourDigits(range.low);
+    high.textContent = fourDigits(range.high);
+  };
+  return { node, show };
+}
+
+function heatRange(similarity) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of similarity) {
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return { low, high };
+}
+
+/** 256 colours between the theme's stops. */
+function heatRamp() {
+  const stops = HEAT_STOPS.map((name) =>
+    [1, 3, 5].map((place) => parseInt(themeColour(name).slice(place, place + 2), 16)),
+  );
+  return Array.from({ length: 256 }, (_none, place) => {
+    const at = (place / 255) * (stops.length - 1);
+    const below = Math.min(stops.length - 2, Math.floor(at));
+    const part = at - below;
+    return [...stops[below].map((value, k) => Math.round(value + (stops[below + 1][k] - value) * part)), 255];
+  });
+}
+
+function heatLabel(text) {
+  const letters = Array.from(text);
+  return letters.length > 14 ? `${letters.slice(0, 13).join("")}\u2026` : text;
+}

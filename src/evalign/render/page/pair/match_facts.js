@@ -1,0 +1,173 @@
+// The numbers behind the pair view: what each unit (word or piece) is worth under a matching, its lines, its marks.
+// In: a decoded alignment and the units of both sides. Out: plain values; nothing here touches the page.
+
+import { makeUnits, tokenLabels, unitOfToken } from "../shared/text_units.js";
+
+export const PAIR_SIDES = ["candidate", "reference"];
+export const NEAREST = 10; // most similar tokens known per unit
+
+/** The other side's name. */
+export function otherSide(side) {
+  return side === "candidate" ? "reference" : "candidate";
+}
+
+/** The class of a similarity, as terminal and static page have it. */
+export function qualityOf(value) {
+  return value >= 0.85 ? "q3" : value >= 0.65 ? "q2" : value >= 0.45 ? "q1" : "q0";
+}
+
+/** Units of both sides and the similarity of every two of them; the same for every matching. */
+export function pairGrid(decoded, subwords) {
+  const units = {};
+  const place = {};
+  const labels = {};
+  for (const side of PAIR_SIDES) {
+    units[side] = makeUnits(decoded[side], subwords);
+    labels[side] = tokenLabels(decoded[side]);
+    place[side] = unitOfToken(units[side], decoded[side].pieces.length);
+  }
+  const columns = units.reference.length;
+  const similarity = new Float64Array(units.candidate.length * columns).fill(-Infinity);
+  const exact = exactMatrix(decoded);
+  for (let i = 0; i < decoded.rows; i += 1) {
+    const row = place.candidate[i] * columns;
+    for (let j = 0; j < decoded.columns; j += 1) {
+      const cell = row + place.reference[j];
+      const value = exact[i * decoded.columns + j];
+      if (value > similarity[cell]) similarity[cell] = value;
+    }
+  }
+  const names = {};
+  for (const side of PAIR_SIDES) names[side] = unitNames(units[side]);
+  const at = (candidate, reference) => similarity[candidate * columns + reference];
+  return { units, place, labels, names, similarity, at, subwords, nearest: makeNearest(units, at) };
+}
+
+/** What one matching makes of the grid: facts per unit, lines, raw precision and recall. */
+export function pairMatching(decoded, grid, matching) {
+  const bound = decoded.doc.baseline ? decoded.doc.baseline.value : -Infinity;
+  const view = { matching, lines: pairLines(grid, matching), byUnit: { candidate: [], reference: [] } };
+  for (const line of view.lines) {
+    for (const side of PAIR_SIDES) (view.byUnit[side][line[side]] ??= []).push(line);
+  }
+  view.shares = {};
+  for (const side of PAIR_SIDES) {
+    const weights = decoded[side].weights;
+    const values = matching[`${side}_values`];
+    const sum = weights.reduce((all, weight) => all + weight, 0);
+    view.shares[side] = values.map((value, token) => (sum > 0 ? (weights[token] * value) / sum : 0));
+    const never = new Set(matching.never_chosen[side]);
+    const known = { weights, values, shares: view.shares[side], partners: matching[`${side}_partners`], never, bound };
+    view[side] = grid.units[side].map((unit) => unitFacts(unit, known));
+  }
+  const [precision, recall] = PAIR_SIDES.map((side) => view.shares[side].reduce((all, share) => all + share, 0));
+  view.raw = { precision, recall };
+  view.intoF1 = intoF1(precision, recall);
+  return view;
+}
+
+/** Lines that a unit takes part in, its own choices first. */
+export function linesOf(view, side, index) {
+  return view.byUnit[side][index] ?? [];
+}
+
+/** The matrix with the exact numbers of the selected cells; the others are packed to 16 bits. */
+function exactMatrix(decoded) {
+  const exact = Float64Array.from(decoded.matrix);
+  for (const matching of decoded.matchings) {
+    matching.cells.forEach(([i, j], place) => {
+      exact[i * decoded.columns + j] = matching.cell_values[place];
+    });
+  }
+  return exact;
+}
+
+/** A word is worth the weighted mean of its tokens; a weak match is one below the baseline, not a missing one. */
+function unitFacts(unit, { weights, values, shares, partners, never, bound }) {
+  const sum = (list) => unit.tokens.reduce((all, token) => all + list[token], 0);
+  const weight = sum(weights);
+  const carried = unit.tokens.reduce((all, token) => all + weights[token] * values[token], 0);
+  const value = weight > 0 ? carried / weight : sum(values) / unit.tokens.length;
+  const partnered = unit.tokens.some((token) => partners[token] >= 0);
+  return {
+    value,
+    weight,
+    share: sum(shares),
+    partnered,
+    weak: !unit.special && partnered && value < bound,
+    never: !unit.special && unit.tokens.every((token) => never.has(token)),
+  };
+}
+
+/** Lines between units: each token's choice, and in a transport plan every cell that carries mass. */
+function pairLines(grid, matching) {
+  const { candidate, reference } = grid.place;
+  const lines = [];
+  if (matching.masses) {
+    matching.cells.forEach(([i, j], place) => {
+      const similarity = matching.cell_values[place];
+      const mass = matching.masses[place];
+      lines.push({ kind: "flow", candidate: candidate[i], reference: reference[j], similarity, mass });
+    });
+    return mergedLines(lines);
+  }
+  matching.candidate_partners.forEach((j, i) => {
+    if (j < 0) return;
+    const similarity = matching.candidate_values[i];
+    lines.push({ kind: "precision", candidate: candidate[i], reference: reference[j], similarity });
+  });
+  matching.reference_partners.forEach((i, j) => {
+    if (i < 0) return;
+    const similarity = matching.reference_values[j];
+    lines.push({ kind: "recall", candidate: candidate[i], reference: reference[j], similarity });
+  });
+  return mergedLines(lines);
+}
+
+/** One line per kind and pair of units: the best similarity, all the mass; faint ones first, to lie below. */
+export function mergedLines(lines) {
+  const merged = new Map();
+  for (const line of lines) {
+    const key = `${line.kind} ${line.candidate} ${line.reference}`;
+    const known = merged.get(key);
+    if (!known) merged.set(key, { ...line });
+    else {
+      known.similarity = Math.max(known.similarity, line.similarity);
+      if (line.mass !== undefined) known.mass += line.mass;
+    }
+  }
+  return [...merged.values()].sort((one, other) => one.similarity - other.similarity);
+}
+
+/** Labels to tell units apart in lists: a number where a word stands more than once. */
+function unitNames(units) {
+  const counts = new Map();
+  for (const { label } of units) counts.set(label, (counts.get(label) ?? 0) + 1);
+  return units.map(({ label, index }) => ({ label, number: counts.get(label) > 1 ? `#${index + 1}` : "" }));
+}
+
+/** Sorted lists of the most similar units, made when asked for. */
+function makeNearest(units, at) {
+  const known = new Map();
+  return (side, index) => {
+    const key = `${side} ${index}`;
+    if (!known.has(key)) {
+      const others = units[otherSide(side)].map((unit) => ({
+        index: unit.index,
+        similarity: side === "candidate" ? at(index, unit.index) : at(unit.index, index),
+      }));
+      known.set(key, others.sort((one, other) => other.similarity - one.similarity).slice(0, NEAREST));
+    }
+    return known.get(key);
+  };
+}
+
+/**
+ * What a share of precision or recall adds to F1. F1 grows in proportion with both, so by Euler's theorem
+ * F1 = P dF/dP + R dF/dR, with dF/dP = 2 R^2 / (P + R)^2: the parts of all tokens sum to F1.
+ */
+function intoF1(precision, recall) {
+  if (!(precision > 0 && recall > 0)) return { candidate: 0, reference: 0 };
+  const square = (precision + recall) ** 2;
+  return { candidate: (2 * recall ** 2) / square, reference: (2 * precision ** 2) / square };
+}

@@ -1,0 +1,282 @@
+// The pair view: everything about one alignment document. Scores and recipe, matching switch, sliders, the stage with
+// texts and lines, the card, what changed between matchings, heatmap, table, files. State is small and plain.
+
+import { el, announce, onTheme } from "../shared/dom.js";
+import { flagNotice } from "../shared/controls.js";
+import { decodeAlignment } from "../shared/document.js";
+import { makeHeatmap } from "./heatmap.js";
+import { fourDigits } from "../shared/numbers.js";
+import { cardHint, pairCard } from "./card.js";
+import { changesReport, compareChoice, pairChanges, scoresTable } from "./changes.js";
+import { legendSentence, mainScore, matchingSwitch, pairControls, pairLegend } from "./controls.js";
+import { PairFocus } from "./focus.js";
+import { pairGrid, pairMatching } from "./match_facts.js";
+import { pairScene } from "./picture.js";
+import { drawnLines, makeStage } from "./stage.js";
+import { pairState, pairStateDifference } from "./state.js";
+import { matchRows, matchTable } from "./match_table.js";
+import { everyLine, litUnits, visibleLines } from "./visible_lines.js";
+import { fileButtons } from "../shared/picture_files.js";
+
+/** Draws the document into `root`; options {state, onState(state), standalone, saving: more buttons}. */
+export function pairView(root, doc, options = {}) {
+  const view = new PairView(root, options);
+  view.update(doc, options.state);
+  return {
+    update: (next) => view.update(next, view.stateFor(next)),
+    state: () => view.state(),
+    apply: (state) => view.apply(state),
+    destroy: () => view.destroy(),
+  };
+}
+
+class PairView {
+  constructor(root, options) {
+    this.root = root;
+    this.options = options;
+    this.stage = null;
+    this.set = null;
+    this.focus = new PairFocus({
+      grid: () => this.grid(),
+      facts: () => this.facts(),
+      stage: () => this.stage,
+      repaint: () => this.soon(),
+      changed: () => this.tell(),
+      pinned: () => this.set.pinned,
+      setPinned: (pinned) => (this.set.pinned = pinned),
+    });
+    this.stopTheme = onTheme(() => this.redraw());
+    root.evalignLines = () => drawnLines(this.stage);
+  }
+
+  /** A new document; what of the state still fits is kept. */
+  update(doc, state = {}) {
+    this.decoded = decodeAlignment(doc);
+    this.doc = doc;
+    this.grids = new Map();
+    this.views = new Map();
+    this.build();
+    this.apply(state);
+  }
+
+  state() {
+    return pairStateDifference(this.doc, this.set);
+  }
+
+  /** The present state for another document; a pinned word stays pinned only in the same texts, cut the same way. */
+  stateFor(next) {
+    const pieces = (doc) => JSON.stringify([doc.candidate.pieces, doc.reference.pieces]);
+    return pieces(next) === pieces(this.doc) ? this.state() : { ...this.state(), pinned: null };
+  }
+
+  /** Shows a state as `state()` gives it; what it leaves out is the default. */
+  apply(state) {
+    this.set = pairState(this.doc, state);
+    this.newStage();
+    this.refresh();
+  }
+
+  destroy() {
+    this.stage?.destroy();
+    this.stopTheme();
+    this.widths.disconnect();
+    cancelAnimationFrame(this.frame);
+    delete this.root.evalignLines;
+    this.root.replaceChildren();
+  }
+
+  /** The page around the stage, once per document. */
+  build() {
+    const change = (part) => this.change(part);
+    const shown = {
+      title: "Token matches of two texts",
+      name: () => `evalign-pair-${this.set.matching}`,
+      recipe: () => this.facts().matching.signature,
+      scene: () => this.scene(),
+      rows: () => matchRows(this.matches()),
+    };
+    this.scores = el("dl", { class: "pair-scores" });
+    this.recipe = el("p", { class: "recipe pair-recipe" });
+    this.notice = flagNotice();
+    this.switch = matchingSwitch(this.doc, change);
+    this.compare = compareChoice(this.doc, change);
+    this.controls = pairControls(this.lowest(), change);
+    this.place = el("div", { class: "pair-place" });
+    this.card = el("section", { class: "pair-card", tabindex: 0, role: "region", "aria-label": "The word in focus" });
+    this.legend = el("div", {});
+    this.changes = el("section", { class: "pair-section" });
+    this.allScores = scoresTable(this.doc);
+    this.table = matchTable(() => this.matches());
+    this.buildHeat();
+    const sections = [this.legend, this.changes, this.heatBox, this.allScores.node, this.table.node];
+    const parts = [
+      this.options.standalone ? el("h1", { text: "Token matches" }) : null,
+      el("div", { class: "pair-head" }, this.scores, fileButtons(shown, this.options.saving)),
+      this.recipe,
+      this.notice.node,
+      this.switch.node,
+      el("div", { class: "pair-controls" }, this.compare.node, ...this.controls.nodes),
+      el("div", { class: "pair-main" }, this.place, this.card, el("div", { class: "pair-more" }, ...sections)),
+    ];
+    this.root.replaceChildren(el("div", { class: "pair" }, ...parts));
+  }
+
+  buildHeat() {
+    const { focus } = this;
+    this.heat = makeHeatmap({
+      cell: (i, j, keyed) => (keyed ? focus.key("candidate", i, j) : focus.hover("candidate", i, j)),
+      leave: () => focus.leave(),
+      blur: () => focus.blur(),
+      pin: (i, j) => focus.pin("candidate", i, j),
+      escape: () => focus.escape(),
+    });
+    const summary = el("summary", { text: "Heatmap of all similarities" });
+    this.heatBox = el("details", { class: "pair-heat" }, summary, this.heat.node);
+    this.heatBox.addEventListener("toggle", () => {
+      if (this.heatBox.open !== this.set.heatmap) this.change({ heatmap: this.heatBox.open });
+    });
+    this.widths?.disconnect();
+    this.widths = new ResizeObserver(() => this.drawHeat());
+    this.widths.observe(this.heat.node);
+  }
+
+  /** Where the slider of the threshold begins. */
+  lowest() {
+    const lowest = this.decoded.matrix.reduce((low, value) => Math.min(low, value), 0);
+    return Math.floor(lowest * 20) / 20;
+  }
+
+  grid() {
+    const key = this.set.subwords;
+    if (!this.grids.has(key)) this.grids.set(key, pairGrid(this.decoded, key));
+    return this.grids.get(key);
+  }
+
+  /** The facts of one matching at the present level. */
+  facts(name = this.set.matching) {
+    const key = `${this.set.subwords} ${name}`;
+    if (!this.views.has(key)) {
+      const matching = this.doc.matchings.find((one) => one.name === name);
+      this.views.set(key, pairMatching(this.decoded, this.grid(), matching));
+    }
+    return this.views.get(key);
+  }
+
+  matches() {
+    return { decoded: this.decoded, grid: this.grid(), view: this.facts() };
+  }
+
+  /** What decides which lines are drawn. */
+  shown() {
+    const { set, changed } = this;
+    return { set, changed, grid: this.grid(), view: this.facts(), long: this.stage.long };
+  }
+
+  /** What the lines are about. */
+  mode() {
+    return this.changed ? "changes" : this.facts().matching.masses ? "flow" : "prf";
+  }
+
+  change(part) {
+    const { subwords, matching } = this.set;
+    Object.assign(this.set, part);
+    if (this.set.subwords !== subwords) this.newStage();
+    this.refresh();
+    this.tell();
+    if (this.set.matching === matching) return;
+    const main = mainScore(this.facts().matching.scores);
+    announce(`${this.set.matching}: ${main.field} ${fourDigits(main.value)}`);
+  }
+
+  tell() {
+    this.options.onState?.(this.state());
+  }
+
+  newStage() {
+    const { focus } = this;
+    focus.clear();
+    this.stage?.destroy();
+    this.stage = makeStage(this.decoded, this.grid(), {
+      hover: (side, index) => focus.hover(side, index),
+      leave: () => focus.leave(),
+      key: (side, index) => focus.key(side, index),
+      blur: () => focus.blur(),
+      pin: (side, index) => focus.pin(side, index),
+      partner: (side, index) => focus.goToPartner(side, index),
+      escape: () => focus.escape(),
+    });
+    this.place.replaceChildren(this.stage.node);
+  }
+
+  /** Everything but the stage's texts again. */
+  refresh() {
+    const view = this.facts();
+    const { scores, signature, flags, masses } = view.matching;
+    this.stage.mark(view);
+    this.switch.show(this.set);
+    this.compare.show(this.set);
+    this.controls.show(this.set, Boolean(masses));
+    this.allScores.show(this.set);
+    this.notice.show(flags);
+    this.recipe.textContent = signature;
+    const score = ([field, value]) => [el("dt", { text: field }), el("dd", { text: fourDigits(value) })];
+    const boxes = Object.entries(scores).map((one) => el("div", { class: `pair-score ${one[0]}` }, ...score(one)));
+    this.scores.replaceChildren(...boxes);
+    this.showChanges(view);
+    this.heatBox.open = this.set.heatmap;
+    this.drawHeat();
+    this.table.refresh();
+    this.repaint();
+  }
+
+  showChanges(view) {
+    this.changed = null;
+    if (this.set.compare && this.set.compare !== this.set.matching) {
+      const before = this.facts(this.set.compare);
+      this.changed = pairChanges(this.decoded, this.grid(), before, view);
+      const go = (side, token) => this.focus.goTo(side, this.grid().place[side][token]);
+      this.changes.replaceChildren(...changesReport(this.grid().labels, before, view, this.changed, go));
+    }
+    this.changes.hidden = this.changed === null;
+    this.legend.replaceChildren(pairLegend(this.mode(), this.doc.baseline, this.set.topk));
+  }
+
+  drawHeat() {
+    if (!this.heatBox.open) return;
+    this.heat.draw(this.grid(), this.facts());
+    this.heat.highlight(this.focus.current());
+  }
+
+  /** In other colours. */
+  redraw() {
+    this.stage.redraw();
+    this.drawHeat();
+  }
+
+  soon() {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.repaint());
+  }
+
+  /** Lines, dimming, card and heatmap frames for the present focus. */
+  repaint() {
+    const focus = this.focus.current();
+    const lines = visibleLines(this.shown(), focus);
+    this.stage.paint({ lines, focus, lit: litUnits(lines, focus) });
+    this.stage.select(this.focus.pinned());
+    this.heat.highlight(focus);
+    this.card.classList.toggle("filled", focus !== null);
+    const pinned = this.focus.shownPinned();
+    this.card.replaceChildren(focus ? pairCard(this.matches(), focus, pinned) : cardHint(this.stage.long));
+  }
+
+  /** The picture for files: with a pinned word its lines, else all lines, also where the page shows none. */
+  scene() {
+    const focus = this.focus.pinned();
+    const { halves, boxes } = this.stage;
+    const lines = everyLine(this.shown(), focus);
+    const legend = legendSentence(this.mode(), this.set.compare);
+    const [view, { units }] = [this.facts(), this.grid()];
+    return pairScene({ halves, boxes, view, units, lines, focused: focus !== null, legend });
+  }
+}

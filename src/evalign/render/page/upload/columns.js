@@ -1,0 +1,124 @@
+// Which column of a file is what: guesses from the usual names, and rows from records by such a mapping. A record that
+// makes no row is a problem with its line; its neighbours go on. The rules are those of Python's reader.
+
+import { recordValue } from "./read_file.js";
+
+const COLUMN_NAMES = {
+  candidate: ["candidate", "hypothesis", "hyp", "prediction", "output", "systemoutput", "generated", "translation",
+    "mt",
+    "simplification", "summary", "response", "answer", "text"],
+  references: ["references", "reference", "refs", "ref", "target", "targets", "gold", "goldstandard", "label"],
+  source: ["source", "src", "input", "original", "document", "article"],
+  system: ["system", "model", "systemname", "sys", "engine"],
+  human: ["human", "score", "rating", "humanscore", "da", "mos", "judgement", "judgment"],
+  id: ["id", "uid", "rowid", "segid", "segment", "key", "index"],
+};
+
+/** A mapping {candidate, references: [..], source, system, human, id} of column names, "" where nothing fits. */
+export function guessColumns(columns) {
+  const plain = new Map(columns.map((column) => [column, column.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "")]));
+  const taken = new Set();
+  const exact = (role) => {
+    for (const name of COLUMN_NAMES[role]) {
+      const column = columns.find((one) => plain.get(one) === name && !taken.has(one));
+      if (column !== undefined) {
+        taken.add(column);
+        return column;
+      }
+    }
+    return "";
+  };
+  const mapping = { candidate: exact("candidate") };
+  const numbered = columns.filter((one) => /^(references?|refs?|targets?|gold)\d*$/.test(plain.get(one))
+    && !taken.has(one));
+  for (const column of numbered) taken.add(column);
+  const single = numbered.length ? "" : exact("references");
+  mapping.references = single ? [single] : numbered;
+  for (const role of ["source", "system", "human", "id"]) mapping[role] = exact(role);
+  if (!mapping.candidate) {
+    mapping.candidate = columns.find((one) => /candidate|hypothes|predict|output|transl/.test(plain.get(one))
+      && !taken.has(one)) ?? "";
+  }
+  return mapping;
+}
+
+/** {rows, lines, problems} of all records under a mapping; `lines` has the line that each row stands in. */
+export function rowsFrom(table, mapping) {
+  const rows = [];
+  const lines = [];
+  const problems = [];
+  table.records.forEach((record, index) => {
+    try {
+      rows.push(rowFrom(table, record, mapping, index));
+      lines.push(record.line);
+    } catch (error) {
+      problems.push({ place: `line ${record.line}`, message: error.message });
+    }
+  });
+  return { rows, lines, problems };
+}
+
+function rowFrom(table, record, mapping, index) {
+  const value = (column) => (column ? recordValue(table, record, column) : undefined);
+  const candidate = value(mapping.candidate);
+  if (typeof candidate !== "string") {
+    throw new Error(`${mapping.candidate}: expected a text, found ${kindOf(candidate)}`);
+  }
+  const row = { id: nameOf(value(mapping.id)) ?? String(index + 1), system: nameOf(value(mapping.system)) ?? "",
+    candidate,
+    references: referencesFrom(table, mapping.references, value) };
+  const source = value(mapping.source);
+  if (typeof source === "string") row.source = source;
+  else if (source !== undefined && source !== null) {
+    throw new Error(`${mapping.source}: expected a text, found ${kindOf(source)}`);
+  }
+  const human = rating(value(mapping.human));
+  if (human !== null) row.human = human;
+  return row;
+}
+
+/** A column holds one text or a list; of several columns empty cells are left out, so that rows may have fewer. */
+function referencesFrom(table, columns, value) {
+  const found = [];
+  for (const column of columns) {
+    const cell = table.kind === "csv" ? listedCell(value(column)) : value(column);
+    if (typeof cell === "string") {
+      if (cell !== "" || columns.length === 1) found.push(cell);
+    } else if (Array.isArray(cell) && cell.every((one) => typeof one === "string")) found.push(...cell);
+    else if (cell !== undefined || columns.length === 1) {
+      throw new Error(`${column}: expected a text or a list of texts, found ${kindOf(cell)}`);
+    }
+  }
+  return found;
+}
+
+/** A cell of CSV that is a JSON list of texts is that list. */
+function listedCell(cell) {
+  if (!/^\s*\[\s*(".*)?\]\s*$/s.test(cell)) return cell;
+  try {
+    const list = JSON.parse(cell);
+    return list.every((one) => typeof one === "string") ? list : cell;
+  } catch {
+    return cell;
+  }
+}
+
+function rating(value) {
+  if (typeof value === "number") return value;
+  if (typeof value === "string") return value.trim() !== "" && Number.isFinite(Number(value)) ? Number(value) : null;
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return null;
+  const aspects = Object.entries(value).filter(([, one]) => typeof one === "number");
+  return aspects.length ? Object.fromEntries(aspects) : null;
+}
+
+function nameOf(value) {
+  if (value === undefined || value === null || value === "") return null;
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+function kindOf(value) {
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  return Array.isArray(value) ? "a list" : { string: "a text", number: "a number",
+    boolean: "true or false" }[typeof value] ?? "an object";
+}

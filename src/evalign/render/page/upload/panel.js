@@ -1,0 +1,187 @@
+// Opening a file: choose or drop it, say which column is what, choose metrics, score with progress and cancel. The file
+// is read in the browser; only rows go to the page's own server. In: {api, limits, version, models, metrics(),
+// onCorpus(doc), onAlignment(doc) where a saved pair can be shown}.
+
+import { el, announce } from "../shared/dom.js";
+import { countOf, countText } from "../corpus/numbers.js";
+import { readRecords } from "./read_file.js";
+import { guessColumns, rowsFrom } from "./columns.js";
+import { columnMapping, previewTable } from "./column_choice.js";
+import { metricChoice } from "./metric_choice.js";
+import { progressBar } from "./progress_bar.js";
+import { scoredCorpus } from "./scoring.js";
+
+const UPLOAD_SHOWN_PROBLEMS = 20;
+const UPLOAD_SEPARATED = { ",": ", separated by commas", ";": ", separated by semicolons",
+  "\t": ", separated by tabs" };
+const UPLOAD_EXAMPLE = '{"system": "A", "candidate": "It opened on Saturday.", "references": ["It did open."]}';
+
+/** Draws the panel. */
+export function uploadPanel(root, options) {
+  const steps = el("div", {});
+  const told = el("p", { class: "error", role: "alert", hidden: true });
+  const reading = progressBar("Reading the file");
+  let running = null; // what is read or scored now; whoever finds another one here was overtaken
+
+  const input = el("input", { type: "file", id: "u-file", accept: ".jsonl,.ndjson,.json,.csv,.tsv,.tab,.txt",
+    onclick: () => { input.value = ""; }, // or the same file, edited, would be no change
+    onchange: () => input.files[0] && open(input.files[0]) });
+  const drop = el("div", { class: "u-drop",
+    ondragover: (event) => {
+      event.preventDefault();
+      drop.classList.add("u-over");
+    },
+    ondragleave: () => drop.classList.remove("u-over"),
+    ondrop: (event) => {
+      event.preventDefault();
+      drop.classList.remove("u-over");
+      if (event.dataTransfer.files[0]) open(event.dataTransfer.files[0]);
+    } },
+  el("label", { for: "u-file", class: "u-title", text: "Open a file of many pairs" }),
+  el("p", { class: "soft",
+    text: "JSONL, CSV or TSV with a header, UTF-8, up to 100 MB; or a document (JSON) that was saved here. " +
+      "Drop it here, or choose it:" }),
+  input,
+  el("details", {}, el("summary", { text: "What should be in it?" }),
+    el("p", { text: "One row per candidate: the text to judge, one or more references to compare with, and, if you " +
+      "have them, a source, the name of the system and a human rating. You choose the columns in the next step. " +
+      "As JSONL, a row looks like this:" }),
+    el("p", {}, el("code", { text: UPLOAD_EXAMPLE }))));
+  root.replaceChildren(el("section", { class: "panel upload", "aria-label": "Open a file" }, drop, reading.node, told,
+    steps));
+
+  /** Stops what runs; the control of what runs from now on. */
+  function begun() {
+    running?.abort();
+    running = new AbortController();
+    return running;
+  }
+
+  async function open(file) {
+    const control = begun();
+    const read = (share) => {
+      if (running === control) reading.show(share, 1, `Reading ${file.name}`, () => control.abort());
+    };
+    told.hidden = true;
+    steps.replaceChildren();
+    read(0);
+    try {
+      const table = await readRecords(file, read, control.signal);
+      control.signal.throwIfAborted();
+      reading.hide();
+      if (table.document) openDocument(file, table.document);
+      else if (table.records.length) mapColumns(file, table);
+      else {
+        const [first] = table.problems;
+        fail(`${file.name} has no rows. ${first ? `${first.place}: ${first.message}` : ""}`);
+      }
+    } catch (error) {
+      if (running !== control) return;
+      reading.hide();
+      if (error.name !== "AbortError") return fail(error.message);
+      announce(`${file.name} was not read.`);
+      input.focus();
+    }
+  }
+
+  function openDocument(file, doc) {
+    if (doc.format === "evalign.corpus") {
+      options.onCorpus(doc);
+      announce(`${file.name} is shown below.`);
+    } else if (options.onAlignment) options.onAlignment(doc);
+    else fail(`${file.name} holds the matches of one pair; here, files of many pairs are opened.`);
+  }
+
+  function fail(message) {
+    told.textContent = message;
+    told.hidden = false;
+  }
+
+  /** The second step: what the columns are, what the first rows look like, which metrics. */
+  function mapColumns(file, table) {
+    const mapping = columnMapping(table.columns, guessColumns(table.columns), checked);
+    const preview = el("div", {});
+    const problems = el("div", {});
+    const metrics = metricChoice(options);
+    const start = el("button", { type: "submit", class: "main", text: "Score" });
+    const progress = progressBar("Scoring");
+    const error = el("p", { class: "error", role: "alert", hidden: true });
+    const heading = el("h2", { tabindex: -1, text: file.name });
+    const fields = el("fieldset", { "aria-label": "Columns and metrics" }, mapping.node, problems, preview,
+      metrics.node, el("div", { class: "row u-start" }, start));
+    let made = null; // the rows under the mapping that is chosen now
+    const form = el("form", { novalidate: true, onsubmit: (event) => {
+      event.preventDefault();
+      score();
+    } },
+    heading, el("p", { class: "soft", text: `${countOf(table.records.length, "row")}, ` +
+      `${countOf(table.columns.length, "column")}${UPLOAD_SEPARATED[table.delimiter] ?? ""}` }),
+    fields, error, progress.node);
+    const folded = el("details", { open: true }, el("summary", { text: "Columns and metrics" }), form);
+    steps.replaceChildren(folded);
+    checked();
+    heading.focus();
+    announce(`${file.name}: ${countOf(table.records.length, "row")}. Check the columns, choose metrics, and score.`);
+
+    function checked() {
+      const chosen = mapping.value();
+      made = rowsFrom(chosen.candidate ? table : { records: [] }, chosen);
+      const all = [...table.problems, ...made.problems];
+      preview.replaceChildren(previewTable(made.rows.slice(0, 5)));
+      problems.replaceChildren(...problemList(all));
+      metrics.available({ references: made.rows.some((row) => row.references.length),
+        sources: made.rows.some((row) => row.source !== undefined) });
+      start.disabled = !made.rows.length;
+      start.textContent = `Score ${countOf(made.rows.length, "row")}`;
+    }
+
+    async function score() {
+      const specs = metrics.specs();
+      error.hidden = true;
+      if (!specs.length) {
+        error.textContent = "Choose at least one metric.";
+        error.hidden = false;
+        return;
+      }
+      const control = begun();
+      fields.disabled = true;
+      progress.begin(made.rows.length, () => control.abort());
+      try {
+        const doc = await scoredCorpus(made.rows, specs, {
+          api: options.api, limits: options.limits, metrics: options.metrics(), version: options.version,
+          signal: control.signal, lines: made.lines, problems: [...table.problems, ...made.problems],
+          onProgress: (done) => progress.advance(done), onStep: (words) => progress.say(words),
+        });
+        if (running !== control) return;
+        options.onCorpus(doc);
+        folded.open = false; // the results stand below
+        folded.firstChild.focus();
+        const missing = made.rows.length - doc.rows.length;
+        announce(missing ? `Stopped: ${countOf(doc.rows.length, "row")} scored, ${countText(missing)} not.`
+          : `${countOf(doc.rows.length, "row")} scored. The results are below.`);
+      } catch (failure) {
+        if (running !== control) return;
+        if (failure.name === "AbortError") announce("Cancelled before a row was scored.");
+        else {
+          error.textContent = failure.message;
+          error.hidden = false;
+        }
+        fields.disabled = false;
+        start.focus();
+      }
+      progress.hide();
+      fields.disabled = false;
+    }
+  }
+}
+
+function problemList(problems) {
+  if (!problems.length) return [];
+  const shown = problems.slice(0, UPLOAD_SHOWN_PROBLEMS);
+  return [el("details", { class: "u-problems", open: problems.length <= 5 },
+    el("summary", { text: `${countOf(problems.length, "line")} cannot be read and will be left out` }),
+    el("ul", {}, ...shown.map(({ place, message }) => el("li", {}, el("strong", { text: `${place}: ` }), message))),
+    problems.length > shown.length
+      ? el("p", { class: "soft",
+        text: `and ${countText(problems.length - shown.length)} more; all are listed with the results` }) : null)];
+}

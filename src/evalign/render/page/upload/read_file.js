@@ -1,0 +1,155 @@
+// A file from the reader's disk as records: read slice by slice, UTF-8 only; JSONL, CSV, TSV or a JSON list; or a
+// document that was saved here. In: a File. Out: {kind, columns, records, problems} or {document}.
+
+import { csvReader, guessDelimiter, jsonlReader } from "./csv_reader.js";
+import { isDocument, checkedDocument } from "./saved_document.js";
+
+const UPLOAD_LIMIT = 100 * 2 ** 20; // bytes; a browser tab holds the rows of such a file with ease
+const UPLOAD_SLICE = 2 ** 22;
+const UPLOAD_NAMES = new Map([["jsonl", "jsonl"], ["ndjson", "jsonl"], ["json", "json"], ["csv", "csv"], ["tsv", "tsv"],
+  ["tab", "tsv"]]);
+
+/** Reads a file; `onProgress(share)` from 0 to 1. Throws an Error with a sentence if nothing can be read at all. */
+export async function readRecords(file, onProgress = () => {}, signal = undefined) {
+  if (file.size > UPLOAD_LIMIT) {
+    throw new Error(`${file.name} has ${Math.round(file.size / 2 ** 20)} MB; this page reads up to ` +
+      `${UPLOAD_LIMIT / 2 ** 20} MB. For more, use the command line: evalign score ${file.name} -m bertscore`);
+  }
+  const head = await sliceText(file, 0, 4096);
+  const kind = UPLOAD_NAMES.get(file.name.split(".").pop().toLowerCase()) ?? (/^\s*[{[]/.test(head) ? "json" : "csv");
+  if (kind === "json" || (kind === "jsonl" && head.startsWith('{"format"'))) {
+    const whole = wholeJson(await decodedFile(file, signal));
+    if (whole) return whole;
+  }
+  const separated = kind === "csv" || kind === "tsv";
+  const delimiter = kind === "tsv" ? "\t" : guessDelimiter(head);
+  const reader = separated ? csvReader(delimiter) : jsonlReader();
+  const found = separated ? separatedTable(delimiter) : objectTable();
+  for await (const { text, share } of decodedSlices(file, signal)) {
+    found.take(reader.push(text));
+    onProgress(share);
+  }
+  found.take(reader.end());
+  return { kind: separated ? "csv" : "jsonl", delimiter: separated ? delimiter : null, ...found.done() };
+}
+
+/** The value of a column in a record; undefined if it has none. */
+export function recordValue(table, record, column) {
+  if (table.kind !== "csv") return Object.hasOwn(record.value, column) ? record.value[column] : undefined;
+  const place = table.columns.indexOf(column);
+  return place < 0 ? undefined : record.cells[place];
+}
+
+function separatedTable() {
+  let columns = null;
+  const records = [];
+  const problems = [];
+  return {
+    take(some) {
+      for (const record of some) {
+        const place = `line ${record.line}`;
+        if (record.error) problems.push({ place, message: record.error });
+        else if (columns === null) columns = distinctNames(record.cells);
+        else if (record.cells.length !== columns.length) {
+          problems.push({ place, message: `${fieldCount(record.cells.length)}, the header has ${columns.length}` });
+        } else records.push(record);
+      }
+    },
+    done: () => ({ columns: columns ?? [], records, problems }),
+  };
+}
+
+function objectTable() {
+  const columns = new Set();
+  const records = [];
+  const problems = [];
+  return {
+    take(some) {
+      for (const record of some) {
+        if (record.error) problems.push({ place: `line ${record.line}`, message: record.error });
+        else {
+          for (const name of Object.keys(record.value)) columns.add(name);
+          records.push(record);
+        }
+      }
+    },
+    done: () => ({ columns: [...columns], records, problems }),
+  };
+}
+
+/** A list of objects, or a document; nothing if the text is neither (it may still be JSON lines). */
+function wholeJson(text) {
+  let value = null;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (isDocument(value)) return { document: checkedDocument(value) };
+  if (!Array.isArray(value)) return null;
+  const table = objectTable();
+  table.take(value.map((one, place) => (one !== null && typeof one === "object" && !Array.isArray(one)
+    ? { line: place + 1, value: one } : { line: place + 1, error: "expected a JSON object" })));
+  return { kind: "jsonl", delimiter: null, ...table.done() };
+}
+
+async function decodedFile(file, signal) {
+  const parts = [];
+  for await (const { text } of decodedSlices(file, signal)) parts.push(text);
+  return parts.join("");
+}
+
+/** The text in slices; a byte that is no UTF-8 is named by its line. */
+async function* decodedSlices(file, signal) {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let line = 1;
+  for (let start = 0; start < file.size; start += UPLOAD_SLICE) {
+    signal?.throwIfAborted();
+    const stop = Math.min(start + UPLOAD_SLICE, file.size);
+    const bytes = new Uint8Array(await file.slice(start, stop).arrayBuffer());
+    let text = "";
+    try {
+      text = decoder.decode(bytes, { stream: stop < file.size });
+    } catch {
+      throw new Error(notUtf8(file, bytes, line, start));
+    }
+    for (const byte of bytes) if (byte === 10) line += 1;
+    yield { text, share: stop / file.size };
+  }
+}
+
+function notUtf8(file, bytes, line, start) {
+  const utf16 = start === 0 && ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff));
+  if (utf16) return `${file.name} is UTF-16, not UTF-8; save it as UTF-8 and open it again.`;
+  let at = line;
+  for (let from = 0; from < bytes.length; at += 1) {
+    const end = bytes.indexOf(10, from);
+    const stop = end < 0 ? bytes.length : end;
+    try {
+      new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(from, stop));
+    } catch {
+      if (start > 0 && from === 0) { from = stop + 1; continue; } // this line began in the slice before
+      break;
+    }
+    from = stop + 1;
+  }
+  return `${file.name} is not UTF-8: line ${at} has bytes that are no text in it; save it as UTF-8 and open it again.`;
+}
+
+async function sliceText(file, start, stop) {
+  return new TextDecoder().decode(await file.slice(start, stop).arrayBuffer());
+}
+
+function distinctNames(cells) {
+  const seen = new Map();
+  return cells.map((cell, place) => {
+    const name = cell.trim() || `column ${place + 1}`;
+    const times = (seen.get(name) ?? 0) + 1;
+    seen.set(name, times);
+    return times > 1 ? `${name} (${times})` : name;
+  });
+}
+
+function fieldCount(count) {
+  return `${count} ${count === 1 ? "field" : "fields"}`;
+}
