@@ -9,7 +9,7 @@ import pytest
 
 from evalign.errors import InputError, LengthMismatchError, UndefinedStatisticError
 from evalign.stats import bootstrap
-from evalign.stats.bootstrap import Resampling, bootstrap_mean, bootstrap_p, drawn, resampled, with_interval
+from evalign.stats.bootstrap import Resampling, bootstrap_mean, drawn, resampled, with_interval
 from evalign.stats.estimate import Estimate
 from evalign.stats.exact_sums import ExactSum
 from evalign.stats.levels import Rated, agreement
@@ -75,9 +75,7 @@ def test_undefined_resamples_are_left_out_and_flagged():
     assert tiny.low is not None
 
 
-def test_paired_draws():
-    assert bootstrap_p(np.array([1.0, 2, 3]), np.array([0.0, 2, 4])) == pytest.approx((1.5 + 1) / 5)
-    assert bootstrap_p(np.array([1.0, np.nan]), np.array([0.0, 2])) == pytest.approx(1 / 3)
+def test_there_is_no_mean_of_no_rows():
     with pytest.raises(InputError, match="at least one row"):
         bootstrap_mean(np.array([]), Resampling())
 

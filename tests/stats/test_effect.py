@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from evalign.errors import InputError, UndefinedStatisticError
-from evalign.stats.effect import derangement, rating_error, separation
+from evalign.stats.effect import derangement, rating_residuals, separation
 
 
 def test_derangements_move_everything_and_are_equally_likely():
@@ -62,34 +62,28 @@ def test_what_does_not_exist_is_flagged():
             separation(good, bad)
 
 
-def test_rating_errors_by_hand():
-    """Errors of the raw scores: 0.1, -0.2, 0 (1.4 is clipped to 1), 0.5."""
-    found = rating_error([0.6, 0.3, 1.4, 0.5], [2.5, 2.5, 5.0, 0.0], maximum=5)
-    assert found.rmse == pytest.approx(100 * np.sqrt((0.01 + 0.04 + 0 + 0.25) / 4))
-    assert found.mae == pytest.approx(100 * 0.8 / 4)
-    assert found.n == 4
+def test_raw_scores_are_clipped_before_they_are_compared():
+    raw, _ = rating_residuals([0.6, 0.3, 1.4, 0.5], [0.5, 0.5, 1.0, 0.0])
+    assert raw == pytest.approx([0.1, -0.2, 0, 0.5])
 
 
 def test_calibration_never_sees_the_row_it_predicts():
     rng = np.random.default_rng(3)
-    human = rng.uniform(1, 4, size=300)
-    line = rating_error(0.05 * human + 0.8, human, maximum=5)
-    assert line.calibrated_rmse == pytest.approx(0, abs=1e-9)
-    assert line.rmse > 20
-    noise = rating_error(rng.random(12), np.arange(12) % 2, maximum=1)
-    assert noise.calibrated_rmse > 50  # the mean of the rows it was fitted on; fitted to all 12 it could reach 50
-    leave_one_out = rating_error([0.1, 0.5, 0.9, 0.2], [1, 2, 2, 4], maximum=5)
+    ratings = rng.uniform(0.2, 0.8, size=300)
+    raw, calibrated = rating_residuals(0.25 * ratings + 0.8, ratings)
+    assert np.abs(calibrated).max() == pytest.approx(0, abs=1e-9)
+    assert np.sqrt((raw**2).mean()) > 0.2
+    _, noise = rating_residuals(rng.random(12), np.arange(12) % 2)
+    assert np.sqrt((noise**2).mean()) > 0.5  # the mean of the rows it was fitted on; fitted to all 12 it could reach .5
+    scores, ratings = [0.1, 0.5, 0.9, 0.2], [0.2, 0.4, 0.4, 0.8]
     expected = []
     for k in range(4):
-        x, y = (np.delete(column, k) for column in ([0.1, 0.5, 0.9, 0.2], [0.2, 0.4, 0.4, 0.8]))
-        predicted = np.polyval(np.polyfit(x, y, 1), [0.1, 0.5, 0.9, 0.2][k])
-        expected.append(np.clip(predicted, 0, 1) - [0.2, 0.4, 0.4, 0.8][k])
-    assert leave_one_out.calibrated_mae == pytest.approx(100 * np.abs(expected).mean())
-    assert rating_error([0.5, 0.5, 0.5], [1, 2, 3], maximum=3).calibrated_mae > 0  # constant scores predict the mean
+        line = np.polyfit(np.delete(scores, k), np.delete(ratings, k), 1)
+        expected.append(np.clip(np.polyval(line, scores[k]), 0, 1) - ratings[k])
+    assert rating_residuals(scores, ratings)[1] == pytest.approx(expected)
+    assert np.abs(rating_residuals([0.5, 0.5, 0.5], [0.1, 0.2, 0.3])[1]).max() > 0  # constant scores predict the mean
 
 
-def test_bad_ratings():
-    with pytest.raises(InputError, match="maximum must be positive"):
-        rating_error([1, 2, 3], [1, 2, 3], maximum=0)
+def test_errors_need_three_rows():
     with pytest.raises(UndefinedStatisticError, match="at least 3 rows"):
-        rating_error([1, 2], [1, 2], maximum=1)
+        rating_residuals([1, 2], [1, 2])

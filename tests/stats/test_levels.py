@@ -152,3 +152,12 @@ def test_one_document_only_is_flagged():
     estimate = agreement(Rated([1, 2, 4, 3], [1, 2, 3, 4], "aaaa"), "pearson", resampling=Resampling(samples=10))
     assert estimate.flags == ("one document only: its interval has no width",)
     assert estimate.low == pytest.approx(estimate.high)
+
+
+def test_small_groups_leave_the_mean_its_interval():
+    random = np.random.default_rng(3)
+    human = random.normal(size=60)
+    rated = Rated(human + random.normal(size=60), human)
+    mean = agreement_by(rated, np.arange(60) // 3, resampling=Resampling(samples=50)).mean
+    assert mean.low is not None
+    assert mean.low < mean.value < mean.high

@@ -11,7 +11,7 @@ import pytest
 from evalign.errors import InputError, LengthMismatchError, UndefinedStatisticError
 from evalign.stats import pairs
 from evalign.stats.bootstrap import Resampling
-from evalign.stats.pairs import darr, darr_pairs, pairwise_accuracy, tie_calibrated_accuracy
+from evalign.stats.pairs import darr, tie_calibrated_accuracy
 from evalign.stats.soft_pairs import soft_pairwise_accuracy, system_p_values
 
 # (scores, human, best accuracy, its threshold), worked by hand: six pairs each; the first two are also the examples in
@@ -30,7 +30,6 @@ def test_tie_calibration_worked_by_hand(scores, human, accuracy, epsilon):
     found = tie_calibrated_accuracy(scores, human)
     assert found.accuracy.value == pytest.approx(accuracy)
     assert (found.epsilon, found.pairs) == (epsilon, 6)
-    assert pairwise_accuracy(scores, human, found.epsilon).value == found.accuracy.value
 
 
 def test_tie_calibration_by_item_as_published():
@@ -81,10 +80,10 @@ def test_tie_calibration_is_the_brute_force_one(block, cases, monkeypatch):
 
 
 def test_items_of_one_row_are_left_out_and_counted():
-    estimate = pairwise_accuracy([1, 2, 3], [1, 2, 3], items=["a", "a", "b"])
+    estimate = tie_calibrated_accuracy([1, 2, 3], [1, 2, 3], items=["a", "a", "b"]).accuracy
     assert (estimate.value, estimate.n, estimate.flags) == (1.0, 1, ("left out: 1 items of one row",))
     with pytest.raises(UndefinedStatisticError, match="no item has two rows"):
-        pairwise_accuracy([1, 2, 3], [1, 2, 3], items=["a", "b", "c"])
+        tie_calibrated_accuracy([1, 2, 3], [1, 2, 3], items=["a", "b", "c"])
 
 
 def test_accuracy_interval_is_one_over_items():
@@ -92,11 +91,8 @@ def test_accuracy_interval_is_one_over_items():
     human = rng.normal(size=400)
     found = tie_calibrated_accuracy(human + rng.normal(size=400), human, np.repeat(np.arange(50), 8), Resampling(500))
     assert found.accuracy.low < found.accuracy.value < found.accuracy.high < found.accuracy.low + 0.1
-    for ask in (pairwise_accuracy, tie_calibrated_accuracy):
-        with pytest.raises(InputError, match="over items"):
-            ask(human, human, resampling=Resampling(10))
-    with pytest.raises(InputError, match="epsilon"):
-        pairwise_accuracy(human, human, epsilon=float("nan"))
+    with pytest.raises(InputError, match="over items"):
+        tie_calibrated_accuracy(human, human, resampling=Resampling(10))
 
 
 def test_darr_worked_by_hand():
@@ -111,12 +107,6 @@ def test_darr_worked_by_hand():
         darr([1, 2], [1])
     with pytest.raises(InputError, match="worse has 1 of 2"):
         darr([1, 2], [1, float("nan")])
-
-
-def test_darr_pairs_differ_by_the_gap_within_an_item():
-    better, worse = darr_pairs([90, 60, 65, 10, 95], ["x", "x", "x", "x", "y"], gap=25)
-    assert sorted(zip(better.tolist(), worse.tolist(), strict=True)) == [(0, 1), (0, 2), (0, 3), (1, 3), (2, 3)]
-    assert len(darr_pairs([1.0, 1.0], ["x", "x"], gap=0)[0]) == 0
 
 
 def exact_p(first: np.ndarray, second: np.ndarray) -> float:

@@ -1,16 +1,17 @@
-"""Percentile bootstrap: statistics in, their values on seeded resamples of rows or groups out, and intervals of those.
+"""Percentile bootstrap: statistics in, their values on seeded resamples of rows or groups out, and their intervals.
 
-Resample k depends only on the seed and on k: two metrics judged with the same seed on the same rows saw the same
-resamples, so their differences are paired. Weights are made and used in blocks; memory does not grow with the number
-of resamples.
+Resample k depends only on the seed and k, so metrics with the same rows and seed are compared on the same resamples.
+Weights are made and used in blocks: memory does not grow with the number of resamples.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from evalign.cancellation import check_stopped
 from evalign.errors import InputError
@@ -25,7 +26,7 @@ BLOCK = 320_000  # weights held at once: larger blocks leave the processor's cac
 class Resampling:
     """How many resamples, from which seed, and which part of them an interval covers.
 
-    `stream` separates the draws of things that must not share them, such as the groups of one table.
+    Another `stream` gives independent draws, as the groups of a table need.
     """
 
     samples: int = 1000
@@ -48,13 +49,21 @@ class Resampling:
         """The same, with other draws."""
         return replace(self, stream=stream)
 
+    def blocks(self, size: int) -> Iterator[range]:
+        """The numbers of all resamples, so many at a time that `size` values for each stay within `BLOCK`."""
+        step = max(1, BLOCK // max(size, 1))
+        for first in range(0, self.samples, step):
+            check_stopped()
+            yield range(first, min(first + step, self.samples))
+
+    def coins(self, samples: range, size: int, dtype: npt.DTypeLike = np.int64) -> npt.NDArray[Any]:
+        """(samples, size): zeros and ones of equal chance. The draws depend on the type."""
+        return np.stack([self.generator(k).integers(2, size=size, dtype=dtype) for k in samples])
+
 
 def drawn(units: int, resampling: Resampling, rows: int | None = None) -> Iterator[Floats]:
     """Blocks of weights (r, units): how often each unit is in each resample. `rows` is what the caller expands to."""
-    per_block = max(1, BLOCK // max(units, rows or 0, 1))
-    for first in range(0, resampling.samples, per_block):
-        check_stopped()
-        samples = range(first, min(first + per_block, resampling.samples))
+    for samples in resampling.blocks(max(units, rows or 0)):
         counts = (np.bincount(resampling.generator(k).integers(units, size=units), minlength=units) for k in samples)
         yield np.stack(list(counts)).astype(np.float32)
 
@@ -84,20 +93,15 @@ def with_interval(estimate: Estimate, values: Floats, confidence: float) -> Esti
     return replace(estimate, low=float(low), high=float(high), flags=flags)
 
 
-def bootstrap_mean(values: Floats, resampling: Resampling, groups: Ints | None = None) -> Estimate:
-    """The mean of a column with its interval; whole groups are drawn if there are any."""
+def bootstrap_mean(
+    values: Floats, resampling: Resampling | None, groups: Ints | None = None, flags: tuple[str, ...] = ()
+) -> Estimate:
+    """The mean of a column, with its interval if there is a resampling; whole groups are drawn if there are any."""
     if not len(values):
         raise InputError("a mean needs at least one row, but there are none")
+    estimate = Estimate(float(values.mean()), len(values), flags=flags)
+    if resampling is None:
+        return estimate
     units = len(values) if groups is None else int(groups.max()) + 1
     (draws,) = resampled([weighted_mean(values)], units, resampling, groups).T
-    return with_interval(Estimate(float(values.mean()), len(values)), draws, resampling.confidence)
-
-
-def bootstrap_p(first: Floats, second: Floats) -> float:
-    """One-sided: the part of paired resamples on which the first is not above the second, ties half, never 0.
-
-    Both are values of statistics on the same resamples; resamples where either is undefined count for neither.
-    """
-    both = np.isfinite(first) & np.isfinite(second)
-    not_above = (first[both] < second[both]).sum() + 0.5 * (first[both] == second[both]).sum()
-    return float((not_above + 1) / (both.sum() + 2))
+    return with_interval(estimate, draws, resampling.confidence)

@@ -1,7 +1,7 @@
 """Correlation of a metric with people over rows: two columns in, one number out.
 
-scipy computes them; what is added here is that bad columns are errors which say what is wrong with them. What the
-bootstrap needs thousands of times is in `weighted.py`, what is needed for many small groups at once in `rowwise.py`.
+scipy computes them; columns that have no correlation are errors which say why. `weighted.py` computes the same for
+thousands of resamples, `row_correlations.py` for many short columns at once.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy.typing as npt
 from scipy import stats
 
-from evalign.errors import InputError, UndefinedStatisticError, nearest
-from evalign.stats.estimate import paired, varied
+from evalign.errors import UndefinedStatisticError
+from evalign.stats.estimate import lookup, paired, varied
 
 
 def pearson(scores: npt.ArrayLike, human: npt.ArrayLike) -> float:
@@ -46,9 +46,7 @@ CORRELATIONS: dict[str, Callable[[npt.ArrayLike, npt.ArrayLike], float]] = {
 
 def correlation(name: str) -> Callable[[npt.ArrayLike, npt.ArrayLike], float]:
     """The correlation of that name."""
-    if name not in CORRELATIONS:
-        raise InputError(f"unknown correlation {name!r}; {nearest(name, CORRELATIONS)}")
-    return CORRELATIONS[name]
+    return lookup(CORRELATIONS, name)
 
 
 def _clipped(compute: Callable[..., tuple[float, float]], scores: npt.ArrayLike, human: npt.ArrayLike) -> float:

@@ -1,7 +1,6 @@
-"""How far apart are scores of true pairs and of false ones, and how far is a score from the rating it stands for?
+"""Effect sizes of true pairs against false ones, and the errors of scores that are read as ratings.
 
-Flows in: scores of positives and negatives, or scores and ratings of the same rows. Flows out: effect sizes; errors
-in hundredths of the rating's range, as GermEval-2020 reports them.
+In: scores of positives and negatives, or scores and ratings of the same rows. Out: a `Separation`; errors per row.
 """
 
 from __future__ import annotations
@@ -37,17 +36,6 @@ class Separation:
     flags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class RatingError:
-    """RMSE x 100 and MAE x 100 of the raw scores clipped to [0, 1], and of scores calibrated by cross-validation."""
-
-    rmse: float
-    mae: float
-    calibrated_rmse: float
-    calibrated_mae: float
-    n: int
-
-
 def derangement(n: int, seed: int = 12345) -> Ints:
     """A random permutation that moves every index, each such permutation equally likely: in-batch negatives.
 
@@ -69,9 +57,8 @@ def separation(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> Separation
         if len(values) < 2:
             raise UndefinedStatisticError(f"separation needs at least 2 {name}, but there are {len(values)}")
     flags = []
-    pooled = np.sqrt(
-        ((len(good) - 1) * good.var(ddof=1) + (len(bad) - 1) * bad.var(ddof=1)) / (len(good) + len(bad) - 2)
-    )
+    squares = (len(good) - 1) * good.var(ddof=1) + (len(bad) - 1) * bad.var(ddof=1)
+    pooled = np.sqrt(squares / (len(good) + len(bad) - 2))
     difference = float(good.mean() - bad.mean())
     constant = good.min() == good.max() and bad.min() == bad.max()
     if constant:
@@ -88,26 +75,12 @@ def separation(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> Separation
     )
 
 
-def rating_error(scores: npt.ArrayLike, human: npt.ArrayLike, maximum: float, seed: int = 12345) -> RatingError:
-    """Errors against the rating divided by its scale's maximum, over all rows.
-
-    GermEval's organisers did not publish their own formula.
-    """
-    raw, calibrated = rating_residuals(scores, human, maximum, seed)
-    return RatingError(_rmse(raw), _mae(raw), _rmse(calibrated), _mae(calibrated), len(raw))
-
-
-def rating_residuals(
-    scores: npt.ArrayLike, human: npt.ArrayLike, maximum: float, seed: int = 12345
-) -> tuple[Floats, Floats]:
-    """Row by row, what is predicted minus the rating divided by its scale's maximum: raw, and calibrated.
+def rating_residuals(scores: npt.ArrayLike, shares: npt.ArrayLike, seed: int = 12345) -> tuple[Floats, Floats]:
+    """Per row, the prediction within 0 and 1 minus the rating between 0 and 1: of raw scores, and of calibrated ones.
 
     Calibrated: a straight line fitted on the other nine tenths of the rows predicts each tenth.
     """
-    x, y = paired(scores, human)
-    if not maximum > 0:
-        raise InputError(f"the scale's maximum must be positive, but is {maximum}")
-    target = y / maximum
+    x, target = paired(scores, shares)
     return np.clip(x, 0, 1) - target, np.clip(_calibrated(x, target, seed), 0, 1) - target
 
 
@@ -135,11 +108,3 @@ def _overlap(good: Floats, bad: Floats) -> float:
     below = np.searchsorted(np.sort(good), thresholds, side="right") / len(good)
     above = 1 - np.searchsorted(np.sort(bad), thresholds, side="right") / len(bad)
     return float(min(1.0, (below + above).min()))
-
-
-def _rmse(errors: Floats) -> float:
-    return float(100 * np.sqrt((errors**2).mean()))
-
-
-def _mae(errors: Floats) -> float:
-    return float(100 * np.abs(errors).mean())

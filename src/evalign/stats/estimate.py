@@ -1,29 +1,30 @@
 """What a statistic returns, and what it accepts: a value with its interval, and columns of numbers that were checked.
 
-A statistic that cannot be computed is an error where it was asked for by itself, and a flagged `Estimate` without a
-value where it is one of many (a group of one row among good groups). NaN never leaves.
+A statistic that cannot be computed is an error if it is the only one, and an `Estimate` without a value, flagged with
+the reason, if it is one of many, such as that of a group of one row. No function returns NaN.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from evalign.errors import InputError, LengthMismatchError, UndefinedStatisticError
+from evalign.errors import InputError, LengthMismatchError, UndefinedStatisticError, nearest
 from evalign.stats.ties import merged
 from evalign.types import Floats, Ints
 
 Labels = Sequence[Any] | npt.NDArray[Any]  # one name per row, of any type that prints
 FEWEST_ROWS = 3
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number, its interval if one was asked for, the units behind it, and what a reader must know about it.
+    """A number, its interval if there is one, and flags with what a reader must know about it.
 
     `n` counts what was averaged or correlated: rows, systems or documents. `value` is None exactly if a flag says why.
     """
@@ -79,6 +80,13 @@ def parallel(first: Sequence[Any] | Floats, first_name: str, second: Sequence[An
         raise LengthMismatchError(
             f"{first_name} and {second_name} must have one value per row each, but have {len(first)} and {len(second)}"
         )
+
+
+def lookup(table: Mapping[str, T], name: str, what: str = "correlation") -> T:
+    """The table's entry of that name; an error that lists similar names if there is none."""
+    if name not in table:
+        raise InputError(f"unknown {what} {name!r}; {nearest(name, table)}")
+    return table[name]
 
 
 def codes(labels: Labels, name: str, rows: int) -> tuple[Ints, list[str]]:

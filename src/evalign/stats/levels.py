@@ -1,7 +1,7 @@
 """Agreement with people at the level of segments, systems or documents, for all rows or group by group.
 
-Flows in: scores and ratings of the same rows, with the document and the system of each row where a level needs them.
-Flows out: an `Estimate`, with an interval over documents (over rows where there are none) if resampling is asked for.
+In: scores and ratings of the same rows, with the document and the system of each row where a level needs them. Out: an
+`Estimate`, with an interval over documents (over rows where there are none) if there is a resampling.
 """
 
 from __future__ import annotations
@@ -12,15 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from evalign.errors import InputError, UndefinedStatisticError, nearest
+from evalign.errors import InputError, UndefinedStatisticError
 from evalign.stats.bootstrap import Resampling, resampled, with_interval
 from evalign.stats.correlation import correlation
-from evalign.stats.estimate import FEWEST_ROWS, Estimate, Labels, codes, paired, parallel, rows_by_code
+from evalign.stats.estimate import FEWEST_ROWS, Estimate, Labels, codes, lookup, paired, parallel, rows_by_code
 from evalign.stats.row_correlations import correlate_rows
-from evalign.stats.weighted import Weighted, ratio, weighted, weighted_mean
+from evalign.stats.weighted import Weighted, mean_of_defined, ratio, weighted, weighted_mean
 from evalign.types import Floats, Ints
-
-LEVELS = ("segment", "system", "summary")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +65,11 @@ def agreement_by(
     group_of_row, names = codes(by, "groups", len(scores))
     estimates: dict[str, Estimate] = {}
     draws: list[Floats] = []
+    rated = replace(rated, scores=scores, human=human)
     for code, name in enumerate(names):
         rows = np.flatnonzero(group_of_row == code)
         try:
-            prepared = _prepared(_rows_of(rated, scores, human, rows), statistic, level)
+            prepared = _prepared(_part(rated, rows), statistic, level)
         except UndefinedStatisticError as error:
             estimates[name] = Estimate(None, len(rows), flags=(str(error),))
             continue
@@ -78,11 +77,12 @@ def agreement_by(
         if resampling is not None:
             draws.append(prepared.draws(resampling.independent(resampling.stream + code)))
             estimates[name] = with_interval(prepared.estimate, draws[-1], resampling.confidence)
-    mean = _mean_of_groups(estimates)
-    if resampling is not None and mean.value is not None:
-        defined = np.isfinite(draws)
-        means = ratio(np.where(defined, draws, 0).sum(axis=0), defined.sum(axis=0))
-        mean = with_interval(mean, means, resampling.confidence)
+    values = [estimate.value for estimate in estimates.values() if estimate.value is not None]
+    left_out = len(estimates) - len(values)
+    flags = (f"left out: {left_out} groups without a value",) if left_out else ()
+    mean = Estimate(float(np.mean(values)) if values else None, len(values), flags=flags)
+    if resampling is not None and values:
+        mean = with_interval(mean, mean_of_defined(np.array(draws)), resampling.confidence)
     return Grouped(estimates, mean)
 
 
@@ -97,14 +97,11 @@ def level_function(rated: Rated, statistic: str, level: str) -> Callable[[Floats
         sums = _indicators(_labels(rated.systems, "systems", level, len(human))[0])
         sums = sums / sums.sum(axis=0)
         return lambda scores: correlate_rows(statistic, scores @ sums, human @ sums)
-    documents = rows_by_code(_labels(rated.documents, "documents", _known(level), len(human))[0])
-
-    def mean_over_documents(scores: Floats) -> Floats:
-        values = np.stack([correlate_rows(statistic, scores[:, rows], human[rows]) for rows in documents])
-        defined = np.isfinite(values)
-        return ratio(np.where(defined, values, 0).sum(axis=0), defined.sum(axis=0))
-
-    return mean_over_documents
+    lookup(_PREPARED, level, "level")
+    documents = rows_by_code(_labels(rated.documents, "documents", level, len(human))[0])
+    return lambda scores: mean_of_defined(
+        np.stack([correlate_rows(statistic, scores[:, rows], human[rows]) for rows in documents])
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +120,7 @@ class _Prepared:
 def _prepared(rated: Rated, statistic: str, level: str) -> _Prepared:
     scores, human = paired(rated.scores, rated.human)
     correlation(statistic)
-    return {"segment": _segment, "system": _system, "summary": _summary}[_known(level)](rated, scores, human, statistic)
+    return lookup(_PREPARED, level, "level")(rated, scores, human, statistic)
 
 
 def _segment(rated: Rated, scores: Floats, human: Floats, statistic: str) -> _Prepared:
@@ -181,11 +178,12 @@ def _summary(rated: Rated, scores: Floats, human: Floats, statistic: str) -> _Pr
     return _Prepared(estimate, weighted_mean(np.array(values)), len(values))
 
 
-def _mean_of_groups(estimates: dict[str, Estimate]) -> Estimate:
-    values = [estimate.value for estimate in estimates.values() if estimate.value is not None]
-    left_out = len(estimates) - len(values)
-    flags = (f"left out: {left_out} groups without a value",) if left_out else ()
-    return Estimate(float(np.mean(values)) if values else None, len(values), flags=flags)
+_PREPARED: dict[str, Callable[[Rated, Floats, Floats, str], _Prepared]] = {
+    "segment": _segment,
+    "system": _system,
+    "summary": _summary,
+}
+LEVELS = tuple(_PREPARED)
 
 
 def _flagged_if_alone(estimate: Estimate, documents: list[str]) -> Estimate:
@@ -193,20 +191,12 @@ def _flagged_if_alone(estimate: Estimate, documents: list[str]) -> Estimate:
     return replace(estimate, flags=(*estimate.flags, alone)) if len(documents) == 1 else estimate
 
 
-def _rows_of(rated: Rated, scores: Floats, human: Floats, rows: Ints) -> Rated:
-    def part(labels: Labels | None, name: str) -> Labels | None:
-        if labels is None:
-            return None
-        parallel(labels, name, scores, "scores")
-        return [labels[row] for row in rows]
-
-    return Rated(scores[rows], human[rows], part(rated.documents, "documents"), part(rated.systems, "systems"))
-
-
-def _known(level: str) -> str:
-    if level not in LEVELS:
-        raise InputError(f"unknown level {level!r}; {nearest(level, LEVELS)}")
-    return level
+def _part(rated: Rated, rows: Ints) -> Rated:
+    """Some of the rows."""
+    columns = {name: values for name, values in vars(rated).items() if values is not None}
+    for name, values in columns.items():
+        parallel(values, name, columns["scores"], "scores")
+    return Rated(**{name: [values[row] for row in rows] for name, values in columns.items()})
 
 
 def _labels(labels: Labels | None, name: str, level: str, rows: int) -> tuple[Ints, list[str]]:

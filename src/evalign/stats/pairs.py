@@ -1,7 +1,7 @@
 """Does the metric order pairs of outputs as people do? Accuracy with calibrated ties, and WMT's Kendall-like daRR.
 
-Flows in: scores and ratings of rows, with the item (the source text) of each row if only outputs of the same item are
-compared. Flows out: accuracies between 0 and 1, with the tie threshold that was chosen; tau between -1 and 1.
+In: scores and ratings of rows, with the item (the source text) of each row if only outputs of the same item are
+compared. Out: accuracies between 0 and 1, with the tie threshold that was chosen; tau between -1 and 1.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evalign.errors import InputError, UndefinedStatisticError
-from evalign.stats.bootstrap import Resampling, bootstrap_mean, resampled, with_interval
+from evalign.stats.bootstrap import Resampling, bootstrap_mean
 from evalign.stats.estimate import Estimate, Labels, codes, column, paired, parallel, rows_by_code
-from evalign.stats.weighted import weighted_mean
 from evalign.types import Bools, Floats, Ints
 
 PAIR_BLOCK = 250_000  # pairs held at once
@@ -34,46 +33,23 @@ class TieCalibration:
     pairs: int
 
 
-def pairwise_accuracy(
-    scores: npt.ArrayLike,
-    human: npt.ArrayLike,
-    epsilon: float = 0.0,
-    items: Labels | None = None,
-    resampling: Resampling | None = None,
-) -> Estimate:
-    """acc_eq (Deutsch et al. 2023): pairs ordered as people order them, ties counting as an answer, over all pairs.
-
-    (C + T_both) / all pairs, the metric being tied where |difference| <= epsilon. With `items`, only rows of the same
-    item are paired, and the value is the mean over items; an interval, over items, exists only then.
-    """
-    if not epsilon >= 0:
-        raise InputError(f"epsilon must be at least 0, but is {epsilon}")
-    if resampling is not None and items is None:
-        raise InputError("the interval of a pairwise accuracy is one over items; pass the item of each row")
-    x, y, rows_by_item, flags = _checked(scores, human, items)
-    (accuracies,) = _accuracies(x, y, rows_by_item, [epsilon])
-    return _mean_over_items(accuracies, flags, resampling)
-
-
 def tie_calibrated_accuracy(
     scores: npt.ArrayLike, human: npt.ArrayLike, items: Labels | None = None, resampling: Resampling | None = None
 ) -> TieCalibration:
-    """acc_eq with the threshold that serves the metric best, searched over all differences that occur.
+    """acc_eq (Deutsch et al. 2023): (C + T_both) / all pairs, the metric being tied where |difference| <= epsilon.
 
-    Exact, and never holds all pairs: a first pass sums gains and losses in narrow bins of the difference, a second
-    looks into the bins that can hold the best threshold. The interval holds the threshold fixed.
+    With `items`, only rows of the same item are paired, and the value is the mean over items; an interval, over items
+    and with a fixed epsilon, exists only then. Epsilon is the best of all differences that occur. The search is exact
+    and never holds all pairs: a first pass sums gains and losses in narrow bins of the difference, a second looks
+    into the bins that can hold the best threshold.
     """
     if resampling is not None and items is None:
         raise InputError("the interval of a pairwise accuracy is one over items; pass the item of each row")
     x, y, rows_by_item, flags = _checked(scores, human, items)
     epsilon = _best_epsilon(x, y, rows_by_item)
     before, after = _accuracies(x, y, rows_by_item, [0.0, epsilon])
-    return TieCalibration(
-        _mean_over_items(after, flags, resampling),
-        _mean_over_items(before, flags, resampling),
-        epsilon,
-        int(_pair_counts(rows_by_item).sum()),
-    )
+    accuracy, uncalibrated = (bootstrap_mean(part, resampling, flags=flags) for part in (after, before))
+    return TieCalibration(accuracy, uncalibrated, epsilon, int(_pair_counts(rows_by_item).sum()))
 
 
 def darr(better: npt.ArrayLike, worse: npt.ArrayLike, resampling: Resampling | None = None) -> Estimate:
@@ -85,24 +61,7 @@ def darr(better: npt.ArrayLike, worse: npt.ArrayLike, resampling: Resampling | N
     parallel(first, "scores of the better", second, "scores of the worse")
     if not len(first):
         raise UndefinedStatisticError("daRR needs at least one pair of better and worse, but there are none")
-    signs = np.where(first > second, 1.0, -1.0)
-    if resampling is None:
-        return Estimate(float(signs.mean()), len(signs))
-    return bootstrap_mean(signs, resampling)
-
-
-def darr_pairs(human: npt.ArrayLike, items: Labels, gap: float = 25.0) -> tuple[Ints, Ints]:
-    """Rows (better, worse) of all pairs of the same item whose ratings differ by at least `gap`.
-
-    25 of 100 points is what WMT asks of raw direct assessments; z-scores and other scales need another gap.
-    """
-    ratings = column(human, "human scores")
-    item, _ = codes(items, "items", len(ratings))
-    found: list[tuple[Ints, Ints]] = [(np.empty(0, np.int64), np.empty(0, np.int64))]
-    for rows in rows_by_code(item):
-        better, worse = np.nonzero(np.subtract.outer(ratings[rows], ratings[rows]) >= max(gap, np.nextafter(0, 1)))
-        found.append((rows[better], rows[worse]))
-    return np.concatenate([pair[0] for pair in found]), np.concatenate([pair[1] for pair in found])
+    return bootstrap_mean(np.where(first > second, 1.0, -1.0), resampling)
 
 
 def _accuracies(x: Floats, y: Floats, rows_by_item: list[Ints], epsilons: Sequence[float]) -> Floats:
@@ -112,14 +71,6 @@ def _accuracies(x: Floats, y: Floats, rows_by_item: list[Ints], epsilons: Sequen
         for row, epsilon in zip(right, epsilons, strict=True):
             row += np.bincount(item, np.where(difference <= epsilon, tied, agrees), len(row))
     return right / _pair_counts(rows_by_item)
-
-
-def _mean_over_items(accuracies: Floats, flags: tuple[str, ...], resampling: Resampling | None) -> Estimate:
-    estimate = Estimate(float(accuracies.mean()), len(accuracies), flags=flags)
-    if resampling is None:
-        return estimate
-    draws = resampled([weighted_mean(accuracies)], len(accuracies), resampling)[:, 0]
-    return with_interval(estimate, draws, resampling.confidence)
 
 
 def _best_epsilon(x: Floats, y: Floats, rows_by_item: list[Ints]) -> float:
@@ -190,7 +141,7 @@ def _pairs(x: Floats, y: Floats, rows_by_item: list[Ints]) -> Iterator[tuple[Int
     """Blocks of pairs: item, |difference| of scores, whether people tie them, whether people order them alike.
 
     Small items come together, large ones in parts. Rows are put in the order of their scores, so that no sign is
-    needed; where scores are equal the last answer means nothing, and nobody asks for it.
+    needed; where scores are equal the last value means nothing and is not used.
     """
     waiting: list[tuple[Ints, Floats, Floats]] = []
     held = 0

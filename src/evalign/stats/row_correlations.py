@@ -1,18 +1,19 @@
 """Correlations of many short rows at once: two matrices (r, m) in, r values out, NaN where a row is constant.
 
-For what is repeated thousands of times over few values: systems under resampling, documents of a summary-level score.
+Used where few values are correlated thousands of times: systems under resampling, documents of summary-level scores.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy.stats import rankdata
 
-from evalign.errors import InputError, nearest
+from evalign.stats.estimate import lookup
 from evalign.stats.ties import merged
-from evalign.stats.weighted import ratio, square_table, untied_pairs
+from evalign.stats.weighted import TAU_DENOMINATORS, ratio
 from evalign.types import Floats
 
 PAIR_BLOCK = 500_000  # pairs held at once
@@ -20,13 +21,12 @@ PAIR_BLOCK = 500_000  # pairs held at once
 
 def correlate_rows(name: str, scores: Floats, human: Floats) -> Floats:
     """The named correlation of each row of `scores` with the row of `human`, or with the one row that it has."""
-    if name not in ROWWISE:
-        raise InputError(f"unknown correlation {name!r}; {nearest(name, ROWWISE)}")
+    correlate = lookup(ROWWISE, name)
     human = np.broadcast_to(human, scores.shape)
     defined = np.isfinite(scores).all(axis=1) & np.isfinite(human).all(axis=1)
     values = np.full(len(scores), np.nan)
     if scores.shape[1] > 1 and defined.any():
-        values[defined] = ROWWISE[name](merged(scores[defined]), merged(human[defined]))
+        values[defined] = correlate(merged(scores[defined]), merged(human[defined]))
     return values
 
 
@@ -38,22 +38,6 @@ def _pearson(scores: Floats, human: Floats) -> Floats:
 
 def _spearman(scores: Floats, human: Floats) -> Floats:
     return _pearson(rankdata(scores, axis=1), rankdata(human, axis=1))
-
-
-def _kendall(scores: Floats, human: Floats) -> Floats:
-    return _tau(scores, human, untied_pairs)
-
-
-def _kendall_c(scores: Floats, human: Floats) -> Floats:
-    return _tau(scores, human, square_table)
-
-
-ROWWISE: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "pearson": _pearson,
-    "spearman": _spearman,
-    "kendall": _kendall,
-    "kendall-c": _kendall_c,
-}
 
 
 def _unit(values: Floats) -> Floats:
@@ -73,6 +57,13 @@ def _tau(scores: Floats, human: Floats, denominator: Callable[[Floats, Floats], 
         agreeing = (np.sign(x[:, first] - x[:, second]) * np.sign(y[:, first] - y[:, second])).sum(axis=1)
         values[start : start + per_block] = ratio(2 * agreeing, denominator(_tie_sizes(x), _tie_sizes(y)))
     return values
+
+
+ROWWISE: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "pearson": _pearson,
+    "spearman": _spearman,
+    **{name: partial(_tau, denominator=formula) for name, formula in TAU_DENOMINATORS.items()},
+}
 
 
 def _tie_sizes(values: Floats) -> Floats:

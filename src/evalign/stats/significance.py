@@ -1,7 +1,7 @@
 """Does metric A agree with people better than metric B? Williams' test and the paired permutation test.
 
-Flows in: the scores of metrics on the same rows, and the ratings of those rows. Flows out: p-values, one-sided unless
-asked otherwise; a matrix of them for many metrics, corrected for their number.
+In: the scores of metrics on the same rows, and the ratings of those rows. Out: one-sided and two-sided p-values; for
+many metrics a matrix of them, corrected for their number.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.stats import t as student
 
 from evalign.errors import InputError, UndefinedStatisticError
-from evalign.stats.bootstrap import BLOCK, Resampling
+from evalign.stats.bootstrap import Resampling
 from evalign.stats.clusters import adjusted
 from evalign.stats.correlation import correlation, pearson
 from evalign.stats.estimate import FEWEST_ROWS, Labels, codes, paired, varied
@@ -101,7 +101,7 @@ def permutation_test(
         observed = float(difference(np.ones((1, len(y))))[0])
     if not np.isfinite(observed):
         raise UndefinedStatisticError("the statistic has no value on the observed scores, so there is nothing to test")
-    nulls = np.concatenate([difference(kept) for kept in _kept(len(y), resampling, block_of_row)])
+    nulls = np.concatenate([difference(mask) for mask in _masks(len(y), resampling, block_of_row)])
     nulls = nulls[np.isfinite(nulls)]
     sides = (nulls >= observed - ROUNDING, nulls <= observed + ROUNDING, np.abs(nulls) >= abs(observed) - ROUNDING)
     above, below, either = ((1 + int(side.sum())) / (1 + len(nulls)) for side in sides)
@@ -133,8 +133,8 @@ def compare_all(
 def _groups(by: Labels, *columns: Floats) -> list[Ints]:
     """The rows of each group in which every column varies."""
     group_of_row, names = codes(by, "groups", len(columns[0]))
-    found = [np.flatnonzero(group_of_row == group) for group in range(len(names))]
-    usable = [rows for rows in found if len(rows) >= FEWEST_ROWS and all(np.ptp(one[rows]) > 0 for one in columns)]
+    groups = [np.flatnonzero(group_of_row == group) for group in range(len(names))]
+    usable = [rows for rows in groups if len(rows) >= FEWEST_ROWS and all(np.ptp(x[rows]) > 0 for x in columns)]
     if not usable:
         raise UndefinedStatisticError("no group has a correlation for both metrics, so there is nothing to test")
     return usable
@@ -142,29 +142,27 @@ def _groups(by: Labels, *columns: Floats) -> list[Ints]:
 
 def _mean(parts: list[tuple[Ints, Difference]]) -> Difference:
     """The mean over groups of rows, each with its own difference."""
-    return lambda kept: np.asarray(np.mean([part(kept[:, rows]) for rows, part in parts], axis=0))
+    return lambda masks: np.asarray(np.mean([part(masks[:, rows]) for rows, part in parts], axis=0))
 
 
 def _by_recomputing(statistic: Callable[[Floats], Floats], first: Floats, second: Floats) -> Difference:
-    def difference(kept: Floats) -> Floats:
-        chosen, other = np.where(kept, first, second), np.where(kept, second, first)
-        return statistic(chosen) - statistic(other)
+    def difference(masks: Floats) -> Floats:
+        return statistic(np.where(masks, first, second)) - statistic(np.where(masks, second, first))
 
     return difference
 
 
-def _kept(rows: int, resampling: Resampling, block_of_row: Ints | None) -> Iterator[Floats]:
-    """Blocks of masks (r, rows): 1 where a row keeps its scores. Mask k depends on the seed and k only."""
+def _masks(rows: int, resampling: Resampling, block_of_row: Ints | None) -> Iterator[Floats]:
+    """Blocks of masks (r, rows): 1 where scores are not swapped. Mask k depends on the seed and k only."""
     units = rows if block_of_row is None else int(block_of_row.max()) + 1
-    per_block = max(1, BLOCK // (2 * rows))
-    for first in range(0, resampling.samples, per_block):
-        coins = _coins(resampling, first, min(first + per_block, resampling.samples), units)
+    for samples in resampling.blocks(2 * rows):
+        coins = _coins(resampling, samples, units)
         yield (coins if block_of_row is None else coins[:, block_of_row]).astype(np.float32)
 
 
 @lru_cache(maxsize=128)  # of at most BLOCK / 2 bytes: every pair of metrics is swapped by the same masks
-def _coins(resampling: Resampling, first: int, last: int, units: int) -> npt.NDArray[np.int8]:
-    return np.stack([resampling.generator(k).integers(2, size=units, dtype=np.int8) for k in range(first, last)])
+def _coins(resampling: Resampling, samples: range, units: int) -> npt.NDArray[np.int8]:
+    return resampling.coins(samples, units, np.int8)
 
 
 def _standard_scores(values: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """Soft pairwise accuracy: does the metric's confidence in each ranking of two systems match people's?
 
-Flows in: scores and ratings of rows, with the item and the system of each. Flows out: a number between 0 and 1.
+In: scores and ratings of rows, with the item and the system of each. Out: a number between 0 and 1.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalign.errors import InputError, UndefinedStatisticError
-from evalign.stats.bootstrap import BLOCK, Resampling
+from evalign.stats.bootstrap import Resampling
 from evalign.stats.estimate import Estimate, Labels, codes, column, parallel
 from evalign.types import Floats
 
@@ -43,10 +43,8 @@ def system_p_values(table: Floats, resampling: Resampling) -> Floats:
     observed = _differences(table.sum(axis=0)[None])
     slack = 1e-12 * np.abs(table).sum()  # a permutation that restores the observed scores must count as equal
     reached = np.zeros((systems, systems))
-    per_block = max(1, BLOCK // max(items, systems**2))
-    for first in range(0, resampling.samples, per_block):
-        samples = range(first, min(first + per_block, resampling.samples))
-        signs = np.stack([1 - 2.0 * resampling.generator(k).integers(2, size=items) for k in samples])
+    for samples in resampling.blocks(max(items, systems**2)):
+        signs = 1 - 2.0 * resampling.coins(samples, items)
         reached += (_differences(signs @ table) >= observed - slack).sum(axis=0)
     return reached / resampling.samples
 

@@ -1,12 +1,12 @@
 """Is system B better than the baseline A? Paired bootstrap and approximate randomisation, as sacrebleu counts them.
 
-Flows in: additive statistics of both systems, a matrix (rows, k) each in the same order of rows, and the function that
-makes a score of their totals; for a mean, one column and `mean_score`. Flows out: both scores, the p-value, intervals.
+In: additive statistics of both systems, a matrix (rows, k) each in the same order of rows, and the function from their
+totals to a score (for a mean, one column and `mean_score`). Out: both scores, the p-value, intervals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from evalign.cancellation import check_stopped
 from evalign.errors import InputError, LengthMismatchError
-from evalign.stats.bootstrap import BLOCK, Resampling, drawn, with_interval
+from evalign.stats.bootstrap import Resampling, drawn, with_interval
 from evalign.stats.estimate import Estimate
 from evalign.types import Floats
 
@@ -47,17 +47,14 @@ def paired_bootstrap(
     first, second = _statistics(baseline, system)
     rows = len(first)
     totals = [(block @ first, block @ second) for block in drawn(rows, resampling)]
-    scores_first = _scores(np.concatenate([pair[0] for pair in totals]), rows, score)
-    scores_second = _scores(np.concatenate([pair[1] for pair in totals]), rows, score)
+    draws = [_scores(np.concatenate(parts), rows, score) for parts in zip(*totals, strict=True)]
+    draws.append(draws[1] - draws[0])
     observed = _observed(first, second, score)
-    sizes = np.abs(scores_second - scores_first)
-    p_value = _p_value(sizes - sizes.mean(), abs(observed[1] - observed[0]))
-    return SystemTest(
-        with_interval(Estimate(observed[0], rows), scores_first, resampling.confidence),
-        with_interval(Estimate(observed[1], rows), scores_second, resampling.confidence),
-        with_interval(Estimate(observed[1] - observed[0], rows), scores_second - scores_first, resampling.confidence),
-        p_value,
+    first_score, second_score, difference = (
+        with_interval(estimate, values, resampling.confidence) for estimate, values in zip(observed, draws, strict=True)
     )
+    sizes = np.abs(draws[2])
+    return SystemTest(first_score, second_score, difference, _p_value(sizes - sizes.mean(), difference))
 
 
 def approximate_randomisation(
@@ -71,37 +68,28 @@ def approximate_randomisation(
     first, second = _statistics(baseline, system)
     rows, whole = len(first), first.sum(axis=0) + second.sum(axis=0)
     base, gain = second.sum(axis=0), first - second
-    shuffled = np.concatenate([base + coins @ gain for coins in _coins(rows, resampling)])
+    coins = (resampling.coins(samples, rows).astype(np.float64) for samples in resampling.blocks(rows))
+    shuffled = np.concatenate([base + block @ gain for block in coins])
     differences = _scores(shuffled, rows, score) - _scores(whole - shuffled, rows, score)
     observed = _observed(first, second, score)
-    return SystemTest(
-        Estimate(observed[0], rows),
-        Estimate(observed[1], rows),
-        Estimate(observed[1] - observed[0], rows),
-        _p_value(np.abs(differences), abs(observed[1] - observed[0])),
-    )
+    return SystemTest(*observed, _p_value(np.abs(differences), observed[2]))
 
 
-def _p_value(sizes: Floats, observed: float) -> float:
+def _p_value(sizes: Floats, difference: Estimate) -> float:
     """Strictly larger ones count: a system against itself must not come out as significant by rounding."""
-    return float((np.count_nonzero(sizes > observed + 1e-12 * abs(observed)) + 1) / (len(sizes) + 1))
+    observed = abs(difference.value or 0.0)
+    return float((np.count_nonzero(sizes > observed + 1e-12 * observed) + 1) / (len(sizes) + 1))
 
 
-def _observed(first: Floats, second: Floats, score: Score) -> tuple[float, float]:
-    return float(score(first.sum(axis=0), len(first))), float(score(second.sum(axis=0), len(second)))
+def _observed(first: Floats, second: Floats, score: Score) -> tuple[Estimate, Estimate, Estimate]:
+    """Both scores and their difference, without intervals."""
+    baseline, system = (float(score(table.sum(axis=0), len(table))) for table in (first, second))
+    return Estimate(baseline, len(first)), Estimate(system, len(first)), Estimate(system - baseline, len(first))
 
 
 def _scores(totals: Floats, rows: int, score: Score) -> Floats:
     check_stopped()
     return np.array([score(row, rows) for row in totals])
-
-
-def _coins(rows: int, resampling: Resampling) -> Iterator[Floats]:
-    per_block = max(1, BLOCK // rows)
-    for start in range(0, resampling.samples, per_block):
-        check_stopped()
-        samples = range(start, min(start + per_block, resampling.samples))
-        yield np.stack([resampling.generator(k).integers(2, size=rows) for k in samples]).astype(np.float64)
 
 
 def _statistics(baseline: npt.ArrayLike, system: npt.ArrayLike) -> tuple[Floats, Floats]:

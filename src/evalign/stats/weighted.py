@@ -1,18 +1,19 @@
-"""Correlations of the same rows under many sets of row weights: what a bootstrap or a permutation test asks for.
+"""Correlations of the same rows under many sets of row weights, for the bootstrap and permutation tests.
 
-A resample of n rows is n small integers, how often each row was drawn; the rows themselves, their order and their
-ties stay. Each function takes the two columns once and returns a function from weights (r, n) to r values, equal to
-the correlation of the rows repeated that often, and NaN where that is undefined (callers drop and count those).
+The weights of a resample of n rows are n small integers: how often each row was drawn. Order and ties of the rows are
+computed once. Each function takes the two columns and returns a function from weights (r, n) to r values: the
+correlation of the rows repeated that often, NaN where it is undefined (callers leave those out and count them).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from evalign.errors import InputError, nearest
 from evalign.stats.concordance import Concordance, Ordering
+from evalign.stats.estimate import lookup
 from evalign.types import Floats
 
 Weighted = Callable[[Floats], Floats]
@@ -61,54 +62,8 @@ def weighted_spearman(scores: Floats, human: Floats) -> Weighted:
     return value
 
 
-def weighted_kendall(scores: Floats, human: Floats) -> Weighted:
-    """tau-b; with S = 2 (C - D) and t the sizes of ties, it is S / sqrt((n^2 - sum tx^2)(n^2 - sum ty^2))."""
-    return _weighted_tau(scores, human, untied_pairs)
-
-
-def weighted_kendall_c(scores: Floats, human: Floats) -> Weighted:
-    """tau-c: S / (n^2 (m - 1) / m), m the smaller number of distinct values that were drawn."""
-    return _weighted_tau(scores, human, square_table)
-
-
-def untied_pairs(score_sums: Floats, human_sums: Floats) -> Floats:
-    """tau-b's denominator from the weight of each distinct value."""
-    pairs = [sums.sum(axis=-1) ** 2 - np.einsum("...g,...g->...", sums, sums) for sums in (score_sums, human_sums)]
-    root: Floats = np.sqrt(pairs[0] * pairs[1])
-    return root
-
-
-def square_table(score_sums: Floats, human_sums: Floats) -> Floats:
-    """tau-c's denominator from the weight of each distinct value."""
-    distinct = [np.count_nonzero(sums, axis=-1) for sums in (score_sums, human_sums)]
-    levels = np.maximum(np.minimum(*distinct), 1)
-    cells: Floats = score_sums.sum(axis=-1) ** 2 * (levels - 1) / levels
-    return cells
-
-
-WEIGHTED: dict[str, Callable[[Floats, Floats], Weighted]] = {
-    "pearson": weighted_pearson,
-    "spearman": weighted_spearman,
-    "kendall": weighted_kendall,
-    "kendall-c": weighted_kendall_c,
-}
-
-
-def weighted(name: str) -> Callable[[Floats, Floats], Weighted]:
-    """The correlation of that name, for many sets of weights."""
-    if name not in WEIGHTED:
-        raise InputError(f"unknown correlation {name!r}; {nearest(name, WEIGHTED)}")
-    return WEIGHTED[name]
-
-
-def centred_ranks(sums: Floats) -> Floats:
-    """Twice each distinct value's rank minus the mean rank within the resample, from the weight of each."""
-    upto = np.cumsum(sums, axis=-1)
-    centred: Floats = 2 * upto - sums - upto[..., -1:]
-    return centred
-
-
-def _weighted_tau(scores: Floats, human: Floats, denominator: Callable[[Floats, Floats], Floats]) -> Weighted:
+def weighted_tau(scores: Floats, human: Floats, denominator: Callable[[Floats, Floats], Floats]) -> Weighted:
+    """Kendall's tau: S = 2 (C - D), divided by one of `TAU_DENOMINATORS`."""
     score_order, human_order = Ordering.of(scores), Ordering.of(human)
     concordance = Concordance(score_order, human_order)
 
@@ -116,6 +71,41 @@ def _weighted_tau(scores: Floats, human: Floats, denominator: Callable[[Floats, 
         return ratio(concordance(weights), denominator(score_order.sums(weights), human_order.sums(weights)))
 
     return value
+
+
+def untied_pairs(score_sums: Floats, human_sums: Floats) -> Floats:
+    """tau-b's denominator from the weight t of each distinct value: sqrt((n^2 - sum tx^2)(n^2 - sum ty^2))."""
+    pairs = [sums.sum(axis=-1) ** 2 - np.einsum("...g,...g->...", sums, sums) for sums in (score_sums, human_sums)]
+    root: Floats = np.sqrt(pairs[0] * pairs[1])
+    return root
+
+
+def square_table(score_sums: Floats, human_sums: Floats) -> Floats:
+    """tau-c's denominator: n^2 (m - 1) / m, m the smaller number of distinct values that were drawn."""
+    distinct = [np.count_nonzero(sums, axis=-1) for sums in (score_sums, human_sums)]
+    levels = np.maximum(np.minimum(*distinct), 1)
+    cells: Floats = score_sums.sum(axis=-1) ** 2 * (levels - 1) / levels
+    return cells
+
+
+TAU_DENOMINATORS = {"kendall": untied_pairs, "kendall-c": square_table}
+WEIGHTED: dict[str, Callable[[Floats, Floats], Weighted]] = {
+    "pearson": weighted_pearson,
+    "spearman": weighted_spearman,
+    **{name: partial(weighted_tau, denominator=formula) for name, formula in TAU_DENOMINATORS.items()},
+}
+
+
+def weighted(name: str) -> Callable[[Floats, Floats], Weighted]:
+    """The correlation of that name, for many sets of weights."""
+    return lookup(WEIGHTED, name)
+
+
+def centred_ranks(sums: Floats) -> Floats:
+    """Twice each distinct value's rank minus the mean rank within the resample, from the weight of each."""
+    upto = np.cumsum(sums, axis=-1)
+    centred: Floats = 2 * upto - sums - upto[..., -1:]
+    return centred
 
 
 def standardised(values: Floats) -> Floats:
@@ -128,3 +118,9 @@ def ratio(top: Floats, bottom: Floats) -> Floats:
     """top / bottom, and NaN, without a warning, where bottom is not positive."""
     quotient: Floats = np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
     return quotient
+
+
+def mean_of_defined(values: Floats) -> Floats:
+    """The mean along the first axis, NaN left out; NaN where nothing is left."""
+    defined = np.isfinite(values)
+    return ratio(np.where(defined, values, 0).sum(axis=0), defined.sum(axis=0))

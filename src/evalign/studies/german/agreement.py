@@ -95,7 +95,7 @@ def judge_systems(scored: Sequence[Scored], rows: RatedRows, resampling: Resampl
 
 def error_estimates(scores: Floats, rows: RatedRows, resampling: Resampling) -> dict[str, Estimate]:
     """RMSE and MAE x 100 of the raw scores and of fitted ones, with intervals over documents."""
-    raw, fitted = rating_residuals(scores, rows.shares, 1.0, resampling.seed)
+    raw, fitted = rating_residuals(scores, rows.shares, resampling.seed)
     of_row, names = codes(rows.documents, "documents", len(raw))
     columns = [raw**2, np.abs(raw), fitted**2, np.abs(fitted)]
     draws = resampled([weighted_mean(values) for values in columns], len(names), resampling, of_row)
@@ -126,7 +126,7 @@ def _numbers(scored: Sequence[Scored], rows: RatedRows, resampling: Resampling) 
     for one in scored:
         found = judgements[one.system.label]
         errors = error_estimates(one.scores, rows, resampling)
-        raw, _ = rating_residuals(one.scores, rows.shares, 1.0, resampling.seed)
+        raw, _ = rating_residuals(one.scores, rows.shares, resampling.seed)
         squared = float((raw**2).mean())
         systems.append({
             "estimates": _told({**errors, **found.estimates}, rows),
