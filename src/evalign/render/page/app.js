@@ -23,16 +23,24 @@ async function startApp() {
   let corpus = null;
   try {
     const [{ models }, { metrics }, about, examples] = await Promise.all([
-      api.models(), api.metrics(), api.about(), fetch("/page/examples.json").then((answer) => answer.json()),
+      api.models(),
+      api.metrics(),
+      api.about(),
+      fetch("/page/examples.json").then((answer) => answer.json()),
     ]);
     document.getElementById("version").textContent = about.evalign;
     const form = pairForm({
-      api, models, examples,
+      api,
+      models,
+      examples,
       corpusTexts: () => references,
       onState: (pair, view) => writeFragment(Object.assign(state, { pair, view })),
     });
     uploadPanel(document.getElementById("upload"), {
-      api, models, limits: about.limits, version: about.evalign,
+      api,
+      models,
+      limits: about.limits,
+      version: about.evalign,
       metrics: () => metrics,
       onCorpus: showCorpus,
       onAlignment: (doc) => {
@@ -115,7 +123,9 @@ function startTheme() {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const root = document.documentElement;
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
-  const say = () => { button.textContent = isDark() ? "Light theme" : "Dark theme"; };
+  const say = () => {
+    button.textContent = isDark() ? "Light theme" : "Dark theme";
+  };
   const kept = localStorage.getItem("evalign-theme");
   if (kept === "light" || kept === "dark") root.dataset.theme = kept;
   button.addEventListener("click", () => {

@@ -5,16 +5,42 @@ import { el, download } from "../shared/dom.js";
 import { axisTicks, numberText } from "./numbers.js";
 
 const CHART_SVG = "http://www.w3.org/2000/svg";
-const CHART_STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity",
-  "font-family", "font-size", "font-weight", "text-anchor", "paint-order", "stroke-linejoin", "display"];
+const CHART_STYLES = [
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "stroke-linecap",
+  "opacity",
+  "font-family",
+  "font-size",
+  "font-weight",
+  "text-anchor",
+  "paint-order",
+  "stroke-linejoin",
+  "display",
+];
 const CHART_MARKS = [
-  "M0 -5A5 5 0 1 0 0 5A5 5 0 1 0 0 -5Z", "M-4.5 -4.5H4.5V4.5H-4.5Z", "M0 -5.6L5.4 4.2H-5.4Z", "M0 -6L6 0L0 6L-6 0Z",
-  "M-5 -1.7H-1.7V-5H1.7V-1.7H5V1.7H1.7V5H-1.7V1.7H-5Z", "M0 5.6L5.4 -4.2H-5.4Z",
-    "M0 -5.8L5.5 -1.8L3.4 4.7H-3.4L-5.5 -1.8Z",
+  "M0 -5A5 5 0 1 0 0 5A5 5 0 1 0 0 -5Z",
+  "M-4.5 -4.5H4.5V4.5H-4.5Z",
+  "M0 -5.6L5.4 4.2H-5.4Z",
+  "M0 -6L6 0L0 6L-6 0Z",
+  "M-5 -1.7H-1.7V-5H1.7V-1.7H5V1.7H1.7V5H-1.7V1.7H-5Z",
+  "M0 5.6L5.4 -4.2H-5.4Z",
+  "M0 -5.8L5.5 -1.8L3.4 4.7H-3.4L-5.5 -1.8Z",
   "M-3 -5.5L0 -2.5L3 -5.5L5.5 -3L2.5 0L5.5 3L3 5.5L0 2.5L-3 5.5L-5.5 3L-2.5 0L-5.5 -3Z",
 ];
-const CHART_HATCHES = ["", "M-1 7L7 -1", "M-1 -1L7 7", "M3 0V6", "M0 3H6", "M0 0L6 6M6 0L0 6", "M3 3h.01",
-  "M0 3H6M3 0V6"];
+const CHART_HATCHES = [
+  "",
+  "M-1 7L7 -1",
+  "M-1 -1L7 7",
+  "M3 0V6",
+  "M0 3H6",
+  "M0 0L6 6M6 0L0 6",
+  "M3 3h.01",
+  "M0 3H6M3 0V6",
+];
 
 const CHART_MARGIN = 12; // around a saved chart
 const CHART_NARROWEST = 160; // pixels; a holder that is narrower is not shown yet
@@ -37,9 +63,11 @@ export function svgEl(tag, attributes = {}, ...children) {
 /** The mark of the system at a place of the list: a shape and a colour of its own. */
 export function systemMark(place) {
   const style = place % SYSTEM_STYLES;
-  return svgEl("svg", { class: `c-mark c-s${style}`, viewBox: "-7 -7 14 14", width: 14, height: 14,
-    "aria-hidden": "true" },
-    svgEl("path", { class: "c-mark-shape", d: CHART_MARKS[style] }));
+  return svgEl(
+    "svg",
+    { class: `c-mark c-s${style}`, viewBox: "-7 -7 14 14", width: 14, height: 14, "aria-hidden": "true" },
+    svgEl("path", { class: "c-mark-shape", d: CHART_MARKS[style] }),
+  );
 }
 
 /** The same mark at a point of a chart. */
@@ -52,9 +80,12 @@ export function markAt(place, x, y) {
 export function systemPattern(place, owner) {
   const style = place % SYSTEM_STYLES;
   const id = `${owner}-hatch-${style}`;
-  const pattern = svgEl("pattern", { id, class: `c-s${style}`, width: 6, height: 6, patternUnits: "userSpaceOnUse" },
+  const pattern = svgEl(
+    "pattern",
+    { id, class: `c-s${style}`, width: 6, height: 6, patternUnits: "userSpaceOnUse" },
     svgEl("rect", { class: "c-hatch-back", width: 6, height: 6 }),
-    CHART_HATCHES[style] ? svgEl("path", { class: "c-hatch", d: CHART_HATCHES[style] }) : null);
+    CHART_HATCHES[style] ? svgEl("path", { class: "c-hatch", d: CHART_HATCHES[style] }) : null,
+  );
   return { pattern, fill: `url(#${id})` };
 }
 
@@ -67,11 +98,13 @@ export function bottomAxis({ low, high, place, top, bottom, width, title, digits
     const x = place(tick);
     axis.append(
       svgEl("line", { class: "c-grid", x1: x, x2: x, y1: top, y2: bottom }),
-      svgEl("text", { x, y: bottom + 16, "text-anchor": "middle", text: numberText(tick, shown) }));
+      svgEl("text", { x, y: bottom + 16, "text-anchor": "middle", text: numberText(tick, shown) }),
+    );
   }
   axis.append(
     svgEl("line", { class: "c-base", x1: place(low), x2: place(high), y1: bottom, y2: bottom }),
-    svgEl("text", { class: "c-axis-title", x: place(high), y: bottom + 34, "text-anchor": "end", text: title }));
+    svgEl("text", { class: "c-axis-title", x: place(high), y: bottom + 34, "text-anchor": "end", text: title }),
+  );
   return axis;
 }
 
@@ -84,7 +117,8 @@ export function leftAxis({ low, high, place, left, right, height, title }) {
     const y = place(tick);
     axis.append(
       svgEl("line", { class: "c-grid", x1: left, x2: right, y1: y, y2: y }),
-      svgEl("text", { x: left - 6, y: y + 4, "text-anchor": "end", text: numberText(tick, shown) }));
+      svgEl("text", { x: left - 6, y: y + 4, "text-anchor": "end", text: numberText(tick, shown) }),
+    );
   }
   axis.append(svgEl("text", { class: "c-axis-title", x: 0, y: 12, text: title }));
   return axis;
@@ -119,13 +153,26 @@ export function fittedChart(holder, draw) {
 /** Buttons that save the chart in a holder. */
 export function chartDownloads(holder, name, caption) {
   const svg = () => holder.querySelector("svg.c-chart");
-  return el("div", { class: "c-buttons no-print" },
-    el("button", { type: "button", text: "SVG", "aria-label": `Save ${name} as SVG`, onclick: () => {
-      if (svg()) download(`${name}.svg`, new Blob([chartSource(svg(), caption())], { type: "image/svg+xml" }));
-    } }),
-    el("button", { type: "button", text: "PNG", "aria-label": `Save ${name} as PNG`, onclick: async () => {
-      if (svg()) download(`${name}.png`, await chartPicture(svg(), caption()));
-    } }));
+  return el(
+    "div",
+    { class: "c-buttons no-print" },
+    el("button", {
+      type: "button",
+      text: "SVG",
+      "aria-label": `Save ${name} as SVG`,
+      onclick: () => {
+        if (svg()) download(`${name}.svg`, new Blob([chartSource(svg(), caption())], { type: "image/svg+xml" }));
+      },
+    }),
+    el("button", {
+      type: "button",
+      text: "PNG",
+      "aria-label": `Save ${name} as PNG`,
+      onclick: async () => {
+        if (svg()) download(`${name}.png`, await chartPicture(svg(), caption()));
+      },
+    }),
+  );
 }
 
 /** The chart as a file of its own: computed colours written out, the theme's background, a recipe line below. */
@@ -145,11 +192,22 @@ function chartSource(svg, caption) {
   for (const [name, value] of Object.entries({ xmlns: CHART_SVG, ...size })) copy.setAttribute(name, value);
   copy.setAttribute("viewBox", `${-CHART_MARGIN} ${-CHART_MARGIN} ${size.width} ${size.height}`);
   copy.querySelector("[data-cursor]")?.remove();
-  copy.prepend(svgEl("rect", { x: -CHART_MARGIN, y: -CHART_MARGIN, ...size,
-    fill: page.getPropertyValue("--paper").trim() }));
+  copy.prepend(
+    svgEl("rect", { x: -CHART_MARGIN, y: -CHART_MARGIN, ...size, fill: page.getPropertyValue("--paper").trim() }),
+  );
   const soft = page.getPropertyValue("--soft").trim();
-  lines.forEach((text, place) => copy.append(svgEl("text", {
-    x: 0, y: height + 6 + 13 * place, fill: soft, "font-size": "10px", "font-family": "monospace", text })));
+  lines.forEach((text, place) =>
+    copy.append(
+      svgEl("text", {
+        x: 0,
+        y: height + 6 + 13 * place,
+        fill: soft,
+        "font-size": "10px",
+        "font-family": "monospace",
+        text,
+      }),
+    ),
+  );
   return new XMLSerializer().serializeToString(copy);
 }
 

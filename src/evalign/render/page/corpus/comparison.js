@@ -19,21 +19,45 @@ export function compareSection(context) {
   const holder = el("div", { class: "c-holder" });
   const words = el("p", { class: "c-cursor-words soft" });
   const details = el("div", { class: "c-pair-details" });
-  const plots = choiceGroup("Picture", "plot", [["sorted", "Sorted differences"], ["scatter", "Scatter"]],
-    (plot) => context.set({ plot }));
-  const listButton = el("button", { type: "button", text: "List the rows by difference", onclick: () => {
-    context.set({ sort: "losses", page: 0 });
-    const heading = document.getElementById("c-rows");
-    heading.scrollIntoView();
-    announce(`Rows are listed by where ${systemLabel(context.state.b)} loses most.`);
-  } });
+  const plots = choiceGroup(
+    "Picture",
+    "plot",
+    [
+      ["sorted", "Sorted differences"],
+      ["scatter", "Scatter"],
+    ],
+    (plot) => context.set({ plot }),
+  );
+  const listButton = el("button", {
+    type: "button",
+    text: "List the rows by difference",
+    onclick: () => {
+      context.set({ sort: "losses", page: 0 });
+      const heading = document.getElementById("c-rows");
+      heading.scrollIntoView();
+      announce(`Rows are listed by where ${systemLabel(context.state.b)} loses most.`);
+    },
+  });
   const plotTitle = el("h3", {});
-  const node = el("section", { class: "c-section", "aria-labelledby": "c-compare" },
+  const node = el(
+    "section",
+    { class: "c-section", "aria-labelledby": "c-compare" },
     el("h2", { id: "c-compare", text: "System against system" }),
-    el("div", { class: "row" }, first.node, second.node, asking.node), asking.told, verdicts,
-    el("div", { class: "c-section-head" }, plotTitle, plots.node,
-      chartDownloads(holder, "differences", () => context.metric().signature)),
-    holder, words, el("div", { class: "c-buttons no-print" }, listButton), details);
+    el("div", { class: "row" }, first.node, second.node, asking.node),
+    asking.told,
+    verdicts,
+    el(
+      "div",
+      { class: "c-section-head" },
+      plotTitle,
+      plots.node,
+      chartDownloads(holder, "differences", () => context.metric().signature),
+    ),
+    holder,
+    words,
+    el("div", { class: "c-buttons no-print" }, listButton),
+    details,
+  );
   let about = null;
   let at = 0;
   const chart = fittedChart(holder, (width) => {
@@ -60,8 +84,17 @@ export function compareSection(context) {
       plotTitle.textContent = `Row by row: ${context.metric().metric} ${state.field}`;
       const told = pairedDifferences(table, state.a, state.b, state.metric, state.field);
       told.differences.sort((one, other) => one.difference - other.difference);
-      about = { table, metric: state.metric, field: state.field, a: state.a, b: state.b, plot: state.plot, told,
-        onMove, onOpen };
+      about = {
+        table,
+        metric: state.metric,
+        field: state.field,
+        a: state.a,
+        b: state.b,
+        plot: state.plot,
+        told,
+        onMove,
+        onOpen,
+      };
       const now = JSON.stringify([state.metric, state.field, state.a, state.b]);
       if (now !== shownFor) {
         at = 0;
@@ -73,7 +106,8 @@ export function compareSection(context) {
       const empty = !told.differences.length;
       holder.hidden = empty;
       words.textContent = empty
-        ? "No row of the two systems answers the same input, so there is nothing to compare." : "";
+        ? "No row of the two systems answers the same input, so there is nothing to compare."
+        : "";
       listButton.hidden = empty;
       const focused = holder.contains(document.activeElement);
       chart.redraw();
@@ -91,24 +125,41 @@ function versusOf(comparison, spec, a, b) {
   const entry = result.systems.find((one) => one.system === (flipped ? a : b));
   if (!entry || typeof entry.difference !== "number") return null;
   const turned = flipped
-    ? { difference: -entry.difference, low: negated(entry.difference_high), high: negated(entry.difference_low),
-      wins: entry.losses, losses: entry.wins }
-    : { difference: entry.difference, low: entry.difference_low, high: entry.difference_high,
-      wins: entry.wins, losses: entry.losses };
+    ? {
+        difference: -entry.difference,
+        low: negated(entry.difference_high),
+        high: negated(entry.difference_low),
+        wins: entry.losses,
+        losses: entry.wins,
+      }
+    : {
+        difference: entry.difference,
+        low: entry.difference_low,
+        high: entry.difference_high,
+        wins: entry.wins,
+        losses: entry.losses,
+      };
   const p = Math.max(...Object.values(entry.p));
-  return { ...turned, ties: entry.ties, p, tests: entry.p, clear: p < comparison.alpha, field: result.field,
+  return {
+    ...turned,
+    ties: entry.ties,
+    p,
+    tests: entry.p,
+    clear: p < comparison.alpha,
+    field: result.field,
     n: result.n,
-    failed: result.failed };
+    failed: result.failed,
+  };
 }
 
 /** The sentence: "B is better than A: +0.0210 [0.0080, 0.0350], p = 0.003". */
 function verdictWords(versus, metric, a, b) {
   const digits = scoreDigits(metric);
-  const interval = typeof versus.low === "number"
-    ? ` [${numberText(versus.low, digits)}, ${numberText(versus.high, digits)}]` : "";
+  const interval =
+    typeof versus.low === "number" ? ` [${numberText(versus.low, digits)}, ${numberText(versus.high, digits)}]` : "";
   const numbers = `${numberText(versus.difference, digits, true)}${interval}, ${pText(versus.p)}`;
   if (!versus.clear) return { kind: "unclear", words: `No clear difference between ${b} and ${a}`, numbers };
-  const better = (versus.difference > 0) === metric.higher_is_better;
+  const better = versus.difference > 0 === metric.higher_is_better;
   return { kind: better ? "better" : "worse", words: `${b} is ${better ? "better" : "worse"} than ${a}`, numbers };
 }
 
@@ -130,12 +181,15 @@ function verdictNodes(context) {
   const items = table.metrics.map((metric, place) => verdictItem(context, metric, place));
   const nodes = [el("ul", { class: "c-verdicts" }, ...items)];
   if (pairs.alone) {
-    nodes.push(el("p", { class: "soft",
-      text: `${countOf(pairs.alone, "row")} of one system without a partner in the other ` +
-      "did not take part." }));
+    nodes.push(
+      el("p", {
+        class: "soft",
+        text: `${countOf(pairs.alone, "row")} of one system without a partner in the other ` + "did not take part.",
+      }),
+    );
   }
-  if (comparison && versusOf(comparison, context.metric().metric, state.a,
-    state.b)) nodes.push(readingHelp(comparison));
+  if (comparison && versusOf(comparison, context.metric().metric, state.a, state.b))
+    nodes.push(readingHelp(comparison));
   if (comparison && table.systems.length > 2) nodes.push(...rankTable(context));
   return nodes;
 }
@@ -147,29 +201,58 @@ function verdictItem(context, metric, place) {
   const versus = versusOf(table.doc.comparison, metric.metric, state.a, state.b);
   const counted = versus ?? pairedDifferences(table, state.a, state.b, place, metric.main);
   const direction = metric.higher_is_better ? "higher is better" : "lower is better";
-  const about = el("p", { class: "c-verdict-metric" }, el("strong", { text: metric.metric }),
-    el("span", { class: "soft", text: ` ${versus?.field ?? metric.main}, ${direction}` }));
+  const about = el(
+    "p",
+    { class: "c-verdict-metric" },
+    el("strong", { text: metric.metric }),
+    el("span", { class: "soft", text: ` ${versus?.field ?? metric.main}, ${direction}` }),
+  );
   const left = versus?.failed ? `; ${countOf(versus.failed, "row")} left out because they failed` : "";
-  const counts = el("p", { class: "soft",
-    text: `${b} wins ${countText(counted.wins)}, loses ${countText(counted.losses)}, ` +
-    `ties ${countText(counted.ties)}${left}` });
+  const counts = el("p", {
+    class: "soft",
+    text:
+      `${b} wins ${countText(counted.wins)}, loses ${countText(counted.losses)}, ` +
+      `ties ${countText(counted.ties)}${left}`,
+  });
   if (!versus) {
     const rows = counted.differences.length;
-    return el("li", { class: "c-verdict" },
+    return el(
+      "li",
+      { class: "c-verdict" },
       el("span", { class: "c-sign c-unclear-sign", "aria-hidden": "true", text: "?" }),
-      el("div", {}, about, el("p", { text: rows
-        ? `Mean difference ${numberText(counted.mean, digits, true)} over ${countOf(rows, "row")}; ` +
-          "not tested, so it may be chance."
-        : "No rows to compare." }), counts), countsBar(counted));
+      el(
+        "div",
+        {},
+        about,
+        el("p", {
+          text: rows
+            ? `Mean difference ${numberText(counted.mean, digits, true)} over ${countOf(rows, "row")}; ` +
+              "not tested, so it may be chance."
+            : "No rows to compare.",
+        }),
+        counts,
+      ),
+      countsBar(counted),
+    );
   }
   const said = verdictWords(versus, metric, a, b);
   const sign = { better: "\u25b2", worse: "\u25bc", unclear: "\u2248" }[said.kind];
-  const tests = Object.entries(versus.tests).map(([test, p]) => `${test} ${pText(p)}`).join(", ");
-  return el("li", { class: `c-verdict c-${said.kind}` },
+  const tests = Object.entries(versus.tests)
+    .map(([test, p]) => `${test} ${pText(p)}`)
+    .join(", ");
+  return el(
+    "li",
+    { class: `c-verdict c-${said.kind}` },
     el("span", { class: `c-sign c-${said.kind}-sign`, "aria-hidden": "true", text: sign }),
-    el("div", {}, about, el("p", { class: "c-verdict-words", title: tests },
-      el("strong", { text: `${said.words}: ` }), said.numbers),
-      counts), el("div", { class: "c-verdict-pictures" }, intervalPicture(versus, metric), countsBar(versus)));
+    el(
+      "div",
+      {},
+      about,
+      el("p", { class: "c-verdict-words", title: tests }, el("strong", { text: `${said.words}: ` }), said.numbers),
+      counts,
+    ),
+    el("div", { class: "c-verdict-pictures" }, intervalPicture(versus, metric), countsBar(versus)),
+  );
 }
 
 /** The interval of the difference around zero, better to the right; decoration beside the sentence. */
@@ -178,22 +261,28 @@ function intervalPicture(versus, metric) {
   const sign = metric.higher_is_better ? 1 : -1;
   const ends = [versus.low, versus.high].map((value) => sign * value).sort((one, other) => one - other);
   const far = Math.max(Math.abs(ends[0]), Math.abs(ends[1]), 1e-9) * 1.1;
-  const x = (value) => 80 + value / far * 76;
-  return svgEl("svg", { class: "c-interval", viewBox: "0 0 160 26", width: 160, height: 26,
-    "aria-hidden": "true" },
-  svgEl("line", { class: "c-zero", x1: 80, x2: 80, y1: 1, y2: 25 }),
-  svgEl("line", { class: "c-whisker", x1: x(ends[0]), x2: x(ends[1]), y1: 13, y2: 13 }),
-  svgEl("path", { class: "c-whisker", d: `M${x(ends[0])} 8V18M${x(ends[1])} 8V18` }),
-  svgEl("circle", { class: "c-point", cx: x(sign * versus.difference), cy: 13, r: 4.5 }));
+  const x = (value) => 80 + (value / far) * 76;
+  return svgEl(
+    "svg",
+    { class: "c-interval", viewBox: "0 0 160 26", width: 160, height: 26, "aria-hidden": "true" },
+    svgEl("line", { class: "c-zero", x1: 80, x2: 80, y1: 1, y2: 25 }),
+    svgEl("line", { class: "c-whisker", x1: x(ends[0]), x2: x(ends[1]), y1: 13, y2: 13 }),
+    svgEl("path", { class: "c-whisker", d: `M${x(ends[0])} 8V18M${x(ends[1])} 8V18` }),
+    svgEl("circle", { class: "c-point", cx: x(sign * versus.difference), cy: 13, r: 4.5 }),
+  );
 }
 
 /** Wins, ties and losses as one bar: filled, empty, hatched. */
 function countsBar({ wins, losses, ties }) {
   const total = wins + losses + ties || 1;
   const bar = el("span", { class: "c-counts", "aria-hidden": "true" });
-  for (const [style, count] of [["c-won", wins], ["c-tied", ties], ["c-lost", losses]]) {
+  for (const [style, count] of [
+    ["c-won", wins],
+    ["c-tied", ties],
+    ["c-lost", losses],
+  ]) {
     const part = el("span", { class: style });
-    part.style.width = `${count / total * 100}%`;
+    part.style.width = `${(count / total) * 100}%`;
     if (count) bar.append(part);
   }
   return bar;
@@ -209,40 +298,66 @@ function readingHelp(comparison) {
     `p is below ${comparison.alpha} in every test.`,
     "Many clear differences are still small: look at the rows before you believe in them.",
   ];
-  return el("details", {}, el("summary", { text: "How to read this" }), el("p", { text: words.join(" ") }),
-    el("p", { class: "soft", text: `${countOf(comparison.rows, "row")}, paired by ${comparison.paired_by}.` }));
+  return el(
+    "details",
+    {},
+    el("summary", { text: "How to read this" }),
+    el("p", { text: words.join(" ") }),
+    el("p", { class: "soft", text: `${countOf(comparison.rows, "row")}, paired by ${comparison.paired_by}.` }),
+  );
 }
 
 function rankTable({ table, state }) {
   const result = table.doc.comparison.results.find((one) => one.metric === table.metrics[state.metric].metric);
   if (!result || result.systems.some((one) => one.rank === undefined)) return [];
   const digits = scoreDigits(table.metrics[state.metric]);
-  const order = [...result.systems].sort((one, other) => one.rank - other.rank
-    || (result.higher_is_better ? other.score - one.score : one.score - other.score));
-  const body = order.map((one) => el("tr", {}, el("th", { scope: "row" }, el("bdi", { text: systemLabel(one.system) })),
-    el("td", { text: String(one.rank) }), el("td", { text: numberText(one.score, digits) }),
-    el("td", { text: typeof one.low === "number"
-      ? `[${numberText(one.low, digits)}, ${numberText(one.high, digits)}]` : "\u2013" })));
-  return [tableRegion(`Ranks under ${result.metric} ${result.field}; systems of one rank cannot be told apart`,
-    ["system", "rank", "score", "interval"], body)];
+  const order = [...result.systems].sort(
+    (one, other) =>
+      one.rank - other.rank || (result.higher_is_better ? other.score - one.score : one.score - other.score),
+  );
+  const body = order.map((one) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, el("bdi", { text: systemLabel(one.system) })),
+      el("td", { text: String(one.rank) }),
+      el("td", { text: numberText(one.score, digits) }),
+      el("td", {
+        text:
+          typeof one.low === "number" ? `[${numberText(one.low, digits)}, ${numberText(one.high, digits)}]` : "\u2013",
+      }),
+    ),
+  );
+  return [
+    tableRegion(
+      `Ranks under ${result.metric} ${result.field}; systems of one rank cannot be told apart`,
+      ["system", "rank", "score", "interval"],
+      body,
+    ),
+  ];
 }
 
 /** The button that has the server test the differences, where there is one. */
 function askForTest(context) {
   const told = el("p", { class: "error", role: "alert", hidden: true });
-  const button = el("button", { type: "button", class: "main", text: "Test the differences", onclick: async () => {
-    button.disabled = true;
-    told.hidden = true;
-    announce("The server is testing the differences.");
-    try {
-      context.takeComparison(await testedComparison(context.compare, context.table, context.state.a));
-      announce("The differences have been tested.");
-    } catch (error) {
-      told.textContent = error.message;
-      told.hidden = false;
-    }
-    button.disabled = false;
-  } });
+  const button = el("button", {
+    type: "button",
+    class: "main",
+    text: "Test the differences",
+    onclick: async () => {
+      button.disabled = true;
+      told.hidden = true;
+      announce("The server is testing the differences.");
+      try {
+        context.takeComparison(await testedComparison(context.compare, context.table, context.state.a));
+        announce("The differences have been tested.");
+      } catch (error) {
+        told.textContent = error.message;
+        told.hidden = false;
+      }
+      button.disabled = false;
+    },
+  });
   return {
     node: button,
     told,

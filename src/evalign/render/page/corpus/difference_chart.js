@@ -5,8 +5,16 @@ import { svgEl, bottomAxis, leftAxis, dotsPath, fittedText } from "./charts.js";
 import { numberText, scoreDigits } from "./numbers.js";
 import { systemLabel, TIE } from "./table.js";
 
-const DIFFERENCE_KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10,
-  Home: -Infinity, End: Infinity };
+const DIFFERENCE_KEYS = {
+  ArrowRight: 1,
+  ArrowUp: 1,
+  ArrowLeft: -1,
+  ArrowDown: -1,
+  PageUp: 10,
+  PageDown: -10,
+  Home: -Infinity,
+  End: Infinity,
+};
 
 /** The chart of `about`: {table, metric, field, a, b, told, plot, at, onMove(place), onOpen(place)}. */
 export function differenceChart(about, width) {
@@ -16,10 +24,18 @@ export function differenceChart(about, width) {
   if (!about.told.differences.length) return svg;
   const drawn = about.plot === "scatter" ? scatterPlot(about, frame) : sortedPlot(about, frame);
   const cursor = svgEl("g", { class: "c-cursor", "data-cursor": "", "aria-hidden": "true" });
-  const slider = svgEl("rect", { class: "c-slider", x: frame.left, y: frame.top, width: frame.right - frame.left,
-    height: frame.bottom - frame.top, role: "slider", tabindex: 0, "aria-valuemin": 1,
+  const slider = svgEl("rect", {
+    class: "c-slider",
+    x: frame.left,
+    y: frame.top,
+    width: frame.right - frame.left,
+    height: frame.bottom - frame.top,
+    role: "slider",
+    tabindex: 0,
+    "aria-valuemin": 1,
     "aria-valuemax": about.told.differences.length,
-    "aria-label": `Rows by difference of ${systemLabel(about.b)} and ${systemLabel(about.a)}, Enter shows the texts` });
+    "aria-label": `Rows by difference of ${systemLabel(about.b)} and ${systemLabel(about.a)}, Enter shows the texts`,
+  });
   let at = Math.min(about.at, about.told.differences.length - 1);
   const move = (place) => {
     at = Math.max(0, Math.min(about.told.differences.length - 1, place));
@@ -61,30 +77,52 @@ function sortedPlot(about, frame) {
   const { differences } = about.told;
   const { top, bottom, left, right } = frame;
   const far = Math.max(...[differences[0], differences.at(-1)].map((one) => Math.abs(one.difference)), 1e-9);
-  const y = (value) => (top + bottom) / 2 - value / far * (bottom - top) / 2;
+  const y = (value) => (top + bottom) / 2 - ((value / far) * (bottom - top)) / 2;
   const step = (right - left) / differences.length;
-  const bars = (keep) => differences.map(({ difference }, place) => (keep(difference)
-    ? `M${(left + place * step).toFixed(2)} ${y(0).toFixed(1)}V${y(difference).toFixed(1)}` +
-      `h${(step > 4 ? step - 1 : step).toFixed(2)}V${y(0).toFixed(1)}Z` : "")).join("");
+  const bars = (keep) =>
+    differences
+      .map(({ difference }, place) =>
+        keep(difference)
+          ? `M${(left + place * step).toFixed(2)} ${y(0).toFixed(1)}V${y(difference).toFixed(1)}` +
+            `h${(step > 4 ? step - 1 : step).toFixed(2)}V${y(0).toFixed(1)}Z`
+          : "",
+      )
+      .join("");
   const higher = about.table.metrics[about.metric].higher_is_better;
-  const side = (value) => ((value > 0) === higher ? "c-gain" : "c-loss");
+  const side = (value) => (value > 0 === higher ? "c-gain" : "c-loss");
   const { pattern, up, down } = gainPatterns(side);
-  const nodes = [pattern,
-    leftAxis({ low: -far, high: far, place: y, left, right, height: bottom - top,
-      title: fittedText(`${systemLabel(about.b)} minus ${systemLabel(about.a)}`, frame.width - 8) }),
+  const nodes = [
+    pattern,
+    leftAxis({
+      low: -far,
+      high: far,
+      place: y,
+      left,
+      right,
+      height: bottom - top,
+      title: fittedText(`${systemLabel(about.b)} minus ${systemLabel(about.a)}`, frame.width - 8),
+    }),
     svgEl("path", { class: `c-area ${side(1)}`, fill: up, d: bars((value) => value > TIE), "aria-hidden": "true" }),
     svgEl("path", { class: `c-area ${side(-1)}`, fill: down, d: bars((value) => value < -TIE), "aria-hidden": "true" }),
     svgEl("line", { class: "c-zero", x1: left, x2: right, y1: y(0), y2: y(0) }),
     sideNote(`${systemLabel(about.b)} ${higher ? "better" : "worse"}`, left + 4, top + 12, "start", frame),
     sideNote(`${systemLabel(about.b)} ${higher ? "worse" : "better"}`, right - 4, bottom - 6, "end", frame),
-    svgEl("text", { class: "c-axis-title", x: right, y: bottom + 22, "text-anchor": "end", "aria-hidden": "true",
-      text: "rows, in order of their difference" })];
+    svgEl("text", {
+      class: "c-axis-title",
+      x: right,
+      y: bottom + 22,
+      "text-anchor": "end",
+      "aria-hidden": "true",
+      text: "rows, in order of their difference",
+    }),
+  ];
   return {
     nodes,
     nearest: (x) => Math.floor((x - left) / step),
-    cursor: (place) => [svgEl("line", { x1: left + (place + 0.5) * step, x2: left + (place + 0.5) * step, y1: top,
-      y2: bottom }),
-      svgEl("circle", { cx: left + (place + 0.5) * step, cy: y(differences[place].difference), r: 4 })],
+    cursor: (place) => [
+      svgEl("line", { x1: left + (place + 0.5) * step, x2: left + (place + 0.5) * step, y1: top, y2: bottom }),
+      svgEl("circle", { cx: left + (place + 0.5) * step, cy: y(differences[place].difference), r: 4 }),
+    ],
   };
 }
 
@@ -98,24 +136,43 @@ function scatterPlot(about, frame) {
   const air = (high - low) * 0.04 || 0.5;
   [low, high] = [low - air, high + air];
   const { top, bottom, left, right } = frame;
-  const x = (value) => left + (value - low) / (high - low) * (right - left);
-  const y = (value) => bottom - (value - low) / (high - low) * (bottom - top);
+  const x = (value) => left + ((value - low) / (high - low)) * (right - left);
+  const y = (value) => bottom - ((value - low) / (high - low)) * (bottom - top);
   const points = both.map(([one, other]) => [x(one), y(other)]);
   const higher = about.table.metrics[about.metric].higher_is_better;
-  const path = (style, keep) => svgEl("path", { class: `c-dots ${style}`, "aria-hidden": "true",
-    d: dotsPath(points.filter((_point, place) => keep(differences[place].difference))) });
+  const path = (style, keep) =>
+    svgEl("path", {
+      class: `c-dots ${style}`,
+      "aria-hidden": "true",
+      d: dotsPath(points.filter((_point, place) => keep(differences[place].difference))),
+    });
   return {
     nodes: [
-      leftAxis({ low, high, place: y, left, right, height: bottom - top,
-        title: fittedText(systemLabel(about.b), frame.width - 8) }),
-      bottomAxis({ low, high, place: x, top, bottom, width: right - left,
-        title: fittedText(systemLabel(about.a), frame.width - 80) }),
+      leftAxis({
+        low,
+        high,
+        place: y,
+        left,
+        right,
+        height: bottom - top,
+        title: fittedText(systemLabel(about.b), frame.width - 8),
+      }),
+      bottomAxis({
+        low,
+        high,
+        place: x,
+        top,
+        bottom,
+        width: right - left,
+        title: fittedText(systemLabel(about.a), frame.width - 80),
+      }),
       svgEl("line", { class: "c-diagonal", x1: x(low), y1: y(low), x2: x(high), y2: y(high) }),
       path("c-tie", (value) => Math.abs(value) <= TIE),
       path(higher ? "c-gain" : "c-loss", (value) => value > TIE),
       path(higher ? "c-loss" : "c-gain", (value) => value < -TIE),
       sideNote(`${systemLabel(about.b)} ${higher ? "better" : "worse"}`, left + 6, top + 14, "start", frame),
-      sideNote(`${systemLabel(about.b)} ${higher ? "worse" : "better"}`, right - 6, bottom - 8, "end", frame)],
+      sideNote(`${systemLabel(about.b)} ${higher ? "worse" : "better"}`, right - 6, bottom - 8, "end", frame),
+    ],
     nearest: (atX, atY) => {
       let best = 0;
       let least = Infinity;
@@ -130,16 +187,24 @@ function scatterPlot(about, frame) {
 }
 
 function sideNote(text, x, y, anchor, frame) {
-  return svgEl("text", { class: "c-side", x, y, "text-anchor": anchor, "aria-hidden": "true",
-    text: fittedText(text, frame.width * 0.6) });
+  return svgEl("text", {
+    class: "c-side",
+    x,
+    y,
+    "text-anchor": anchor,
+    "aria-hidden": "true",
+    text: fittedText(text, frame.width * 0.6),
+  });
 }
 
 /** Gains are filled, losses hatched: the two are told apart without colour. */
 function gainPatterns(side) {
-  const hatch = svgEl("pattern", { id: "difference-loss", class: "c-loss", width: 6, height: 6,
-    patternUnits: "userSpaceOnUse" },
+  const hatch = svgEl(
+    "pattern",
+    { id: "difference-loss", class: "c-loss", width: 6, height: 6, patternUnits: "userSpaceOnUse" },
     svgEl("rect", { class: "c-hatch-back", width: 6, height: 6 }),
-      svgEl("path", { class: "c-hatch", d: "M-1 7L7 -1M-1 1L1 -1M5 7L7 5" }));
+    svgEl("path", { class: "c-hatch", d: "M-1 7L7 -1M-1 1L1 -1M5 7L7 5" }),
+  );
   const fill = (value) => (side(value) === "c-loss" ? "url(#difference-loss)" : "var(--c-gain)");
   return { pattern: svgEl("defs", {}, hatch), up: fill(1), down: fill(-1) };
 }

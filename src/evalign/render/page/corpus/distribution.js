@@ -10,21 +10,42 @@ import { choiceGroup, tableRegion } from "./controls.js";
 import { drawLanes } from "./distribution_chart.js";
 import { brushFields } from "./score_range.js";
 
-const DISTRIBUTION_SHARES = [["5 %", 0.05], ["25 %", 0.25], ["median", 0.5], ["75 %", 0.75], ["95 %", 0.95]];
+const DISTRIBUTION_SHARES = [
+  ["5 %", 0.05],
+  ["25 %", 0.25],
+  ["median", 0.5],
+  ["75 %", 0.75],
+  ["95 %", 0.95],
+];
 
 /** The section; `context` is {table, state, set, metric()}. */
 export function distributionSection(context) {
   const holder = el("div", { class: "c-holder" });
   const tables = el("div", {});
   const brushed = brushFields(context);
-  const pictures = choiceGroup("Picture", "picture", [["histogram", "Histogram"], ["violin", "Violin"]],
-    (picture) => context.set({ picture }));
-  const node = el("section", { class: "c-section", "aria-labelledby": "c-distribution" },
-    el("div", { class: "c-section-head" },
-      el("h2", { id: "c-distribution", text: "How the scores are spread" }), pictures.node,
-      chartDownloads(holder, "distribution", () => context.metric().signature)),
-    holder, brushed.node,
-    el("details", {}, el("summary", { text: "The picture as tables" }), tables));
+  const pictures = choiceGroup(
+    "Picture",
+    "picture",
+    [
+      ["histogram", "Histogram"],
+      ["violin", "Violin"],
+    ],
+    (picture) => context.set({ picture }),
+  );
+  const node = el(
+    "section",
+    { class: "c-section", "aria-labelledby": "c-distribution" },
+    el(
+      "div",
+      { class: "c-section-head" },
+      el("h2", { id: "c-distribution", text: "How the scores are spread" }),
+      pictures.node,
+      chartDownloads(holder, "distribution", () => context.metric().signature),
+    ),
+    holder,
+    brushed.node,
+    el("details", {}, el("summary", { text: "The picture as tables" }), tables),
+  );
   let spread = null;
   const chart = fittedChart(holder, (width) => {
     if (spread) holder.replaceChildren(drawLanes(context, spread, width, context.state.picture));
@@ -67,9 +88,13 @@ function quantileTable(context, { lanes }) {
   const names = ["rows", "mean", "lowest", ...DISTRIBUTION_SHARES.map(([name]) => name), "highest"];
   const body = lanes.map(({ system, sorted, mean }, index) => {
     const shares = [0, ...DISTRIBUTION_SHARES.map(([, share]) => share), 1].map((share) => quantile(sorted, share));
-    return el("tr", {}, el("th", { scope: "row" }, systemMark(index), ` ${systemLabel(system)}`),
+    return el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, systemMark(index), ` ${systemLabel(system)}`),
       el("td", { text: countText(sorted.length) }),
-      ...[mean, ...shares].map((value) => el("td", { text: numberText(value, digits) })));
+      ...[mean, ...shares].map((value) => el("td", { text: numberText(value, digits) })),
+    );
   });
   return tableRegion("Quantiles of the scores", ["system", ...names], body, "c-quantiles");
 }
@@ -78,12 +103,28 @@ function binTable(context, { lanes, edges }) {
   const digits = scoreDigits(context.metric());
   const body = edges.slice(0, -1).map((edge, bin) => {
     const label = `${numberText(edge, digits)} to ${numberText(edges[bin + 1], digits)}`;
-    return el("tr", {}, el("th", { scope: "row", text: label }),
+    return el(
+      "tr",
+      {},
+      el("th", { scope: "row", text: label }),
       ...lanes.map((lane) => el("td", { text: countText(lane.counts[bin]) })),
-      el("td", {}, el("button", { type: "button", class: "c-small", text: "List",
-        "aria-label": `List rows from ${label}`,
-        onclick: () => context.set({ range: [edge, edges[bin + 1]], page: 0 }) })));
+      el(
+        "td",
+        {},
+        el("button", {
+          type: "button",
+          class: "c-small",
+          text: "List",
+          "aria-label": `List rows from ${label}`,
+          onclick: () => context.set({ range: [edge, edges[bin + 1]], page: 0 }),
+        }),
+      ),
+    );
   });
-  return tableRegion("Rows per bin", ["scores", ...lanes.map((lane) => systemLabel(lane.system)), "rows"], body,
-    "c-bins");
+  return tableRegion(
+    "Rows per bin",
+    ["scores", ...lanes.map((lane) => systemLabel(lane.system)), "rows"],
+    body,
+    "c-bins",
+  );
 }

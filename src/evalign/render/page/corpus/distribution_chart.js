@@ -17,15 +17,32 @@ export function drawLanes(context, spread, width, picture) {
   const [low, high] = [edges[0], edges[edges.length - 1]];
   const left = 16;
   const right = width - 16;
-  const place = (value) => left + (value - low) / (high - low) * (right - left);
+  const place = (value) => left + ((value - low) / (high - low)) * (right - left);
   const arrow = metric.higher_is_better ? "higher is better \u2192" : "\u2190 lower is better";
-  const svg = svgEl("svg", { class: "c-chart", width, height: bottom + 42, role: "group",
-    "aria-label": `${picture} of ${metric.metric} ${context.state.field}, ${countOf(lanes.length, "system")}; ` +
-      "arrow keys walk over the bins, Enter filters the rows, the tables below say the same" });
+  const svg = svgEl("svg", {
+    class: "c-chart",
+    width,
+    height: bottom + 42,
+    role: "group",
+    "aria-label":
+      `${picture} of ${metric.metric} ${context.state.field}, ${countOf(lanes.length, "system")}; ` +
+      "arrow keys walk over the bins, Enter filters the rows, the tables below say the same",
+  });
   const counted = picture === "histogram" && width >= 480; // narrower, the axis needs the line for itself
   const hatches = svgEl("defs");
-  svg.append(hatches, bottomAxis({ low, high, place, top: head, bottom, width, digits,
-    title: fittedText(`${metric.metric} ${context.state.field}, ${arrow}`, width - (counted ? 190 : 16)) }));
+  svg.append(
+    hatches,
+    bottomAxis({
+      low,
+      high,
+      place,
+      top: head,
+      bottom,
+      width,
+      digits,
+      title: fittedText(`${metric.metric} ${context.state.field}, ${arrow}`, width - (counted ? 190 : 16)),
+    }),
+  );
   const most = Math.max(1, ...lanes.flatMap((lane) => lane.counts));
   const { range } = context.state;
   const chosen = edges.slice(0, -1).map((_edge, bin) => !range || binInside(range, edges, bin));
@@ -39,8 +56,9 @@ export function drawLanes(context, spread, width, picture) {
     svg.append(picture === "violin" ? violinShape(lane, frame) : barsShape(lane, frame), meanMark(lane, index, frame));
   });
   if (counted) {
-    svg.append(svgEl("text", { x: left, y: bottom + 34, "aria-hidden": "true",
-      text: `highest bar: ${countOf(most, "row")}` }));
+    svg.append(
+      svgEl("text", { x: left, y: bottom + 34, "aria-hidden": "true", text: `highest bar: ${countOf(most, "row")}` }),
+    );
   }
   if (spread.total) svg.append(binButtons(context, spread, place, bottom));
   return svg;
@@ -51,10 +69,17 @@ function laneHead(lane, index, y, width, digits) {
     ? `mean ${numberText(lane.mean, digits)} \u00b7 median ${numberText(quantile(lane.sorted, 0.5), digits)}`
     : "no scores";
   const name = systemLabel(lane.system);
-  return svgEl("g", { "aria-hidden": "true" }, markAt(index, 14, y - 4),
-    svgEl("text", { class: "c-name", x: 26, y, text: fittedText(name, width - 50 - numbers.length * 7) },
-      svgEl("title", { text: name })),
-    svgEl("text", { x: width - 8, y, "text-anchor": "end", text: numbers }));
+  return svgEl(
+    "g",
+    { "aria-hidden": "true" },
+    markAt(index, 14, y - 4),
+    svgEl(
+      "text",
+      { class: "c-name", x: 26, y, text: fittedText(name, width - 50 - numbers.length * 7) },
+      svgEl("title", { text: name }),
+    ),
+    svgEl("text", { x: width - 8, y, "text-anchor": "end", text: numbers }),
+  );
 }
 
 function barsShape(lane, { base, height, place, fill, most, edges, chosen, style }) {
@@ -62,9 +87,17 @@ function barsShape(lane, { base, height, place, fill, most, edges, chosen, style
   lane.counts.forEach((count, bin) => {
     if (!count) return;
     const x = place(edges[bin]) + 0.75;
-    const tall = Math.max(1.5, count / most * height);
-    bars.append(svgEl("rect", { class: chosen[bin] ? "c-bar" : "c-bar c-faint", fill, x, y: base - tall,
-      width: Math.max(1, place(edges[bin + 1]) - x - 0.75), height: tall }));
+    const tall = Math.max(1.5, (count / most) * height);
+    bars.append(
+      svgEl("rect", {
+        class: chosen[bin] ? "c-bar" : "c-bar c-faint",
+        fill,
+        x,
+        y: base - tall,
+        width: Math.max(1, place(edges[bin + 1]) - x - 0.75),
+        height: tall,
+      }),
+    );
   });
   bars.append(svgEl("line", { class: "c-base", x1: place(edges[0]), x2: place(edges.at(-1)), y1: base, y2: base }));
   return bars;
@@ -77,16 +110,29 @@ function violinShape(lane, { base, height, place, fill, style }) {
   const above = x.map((at, point) => `${place(at).toFixed(1)} ${(middle - y[point] * half).toFixed(1)}`);
   const below = x.map((at, point) => `${place(at).toFixed(1)} ${(middle + y[point] * half).toFixed(1)}`).reverse();
   const quartiles = [0.25, 0.5, 0.75].map((share) => place(quantile(lane.sorted, share)));
-  return svgEl("g", { class: style, "aria-hidden": "true" },
+  return svgEl(
+    "g",
+    { class: style, "aria-hidden": "true" },
     svgEl("path", { class: "c-bar", fill, d: `M${above.join("L")}L${below.join("L")}Z` }),
-    svgEl("rect", { class: "c-box", x: quartiles[0], y: middle - 5, rx: 2,
-      width: Math.max(2, quartiles[2] - quartiles[0]), height: 10 }),
-    svgEl("line", { class: "c-median", x1: quartiles[1], x2: quartiles[1], y1: middle - 9, y2: middle + 9 }));
+    svgEl("rect", {
+      class: "c-box",
+      x: quartiles[0],
+      y: middle - 5,
+      rx: 2,
+      width: Math.max(2, quartiles[2] - quartiles[0]),
+      height: 10,
+    }),
+    svgEl("line", { class: "c-median", x1: quartiles[1], x2: quartiles[1], y1: middle - 9, y2: middle + 9 }),
+  );
 }
 
 /** The mean stands below its lane's line: the system's mark on a thin stem. */
 function meanMark(lane, index, { base, height, place, style }) {
   const x = place(lane.mean);
-  return svgEl("g", { class: `${style} c-mean`, "aria-hidden": "true" },
-    svgEl("line", { class: "c-stem", x1: x, x2: x, y1: base - height, y2: base }), markAt(index, x, base - height + 2));
+  return svgEl(
+    "g",
+    { class: `${style} c-mean`, "aria-hidden": "true" },
+    svgEl("line", { class: "c-stem", x1: x, x2: x, y1: base - height, y2: base }),
+    markAt(index, x, base - height + 2),
+  );
 }

@@ -67,7 +67,7 @@ export function densityOf(sorted) {
   const cells = new Float64Array(NUMBER_FINE);
   const scale = (NUMBER_FINE - 1) / (high - low);
   for (const value of sorted) cells[Math.round((value - low) * scale)] += 1;
-  const x = Array.from({ length: NUMBER_GRID }, (_none, place) => low + (high - low) * place / (NUMBER_GRID - 1));
+  const x = Array.from({ length: NUMBER_GRID }, (_none, place) => low + ((high - low) * place) / (NUMBER_GRID - 1));
   const y = x.map((at) => {
     let sum = 0;
     for (let cell = 0; cell < NUMBER_FINE; cell += 1) {
@@ -88,7 +88,7 @@ export function percentiles(values) {
     let stop = start;
     while (stop < order.length && values[order[stop]] === values[order[start]]) stop += 1;
     for (let place = start; place < stop; place += 1) {
-      places[order[place]] = (start + stop - 1) / 2 / (values.length - 1) * 100;
+      places[order[place]] = ((start + stop - 1) / 2 / (values.length - 1)) * 100;
     }
     start = stop;
   }
@@ -139,8 +139,9 @@ export function countOf(count, one, many = `${one}s`) {
 function roundStep(rough) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const share = rough / power;
-  return Number(((share <= 1.0001 ? 1 : share <= 2 ? 2 : share <= 2.5 ? 2.5 : share <= 5
-    ? 5 : 10) * power).toPrecision(12));
+  return Number(
+    ((share <= 1.0001 ? 1 : share <= 2 ? 2 : share <= 2.5 ? 2.5 : share <= 5 ? 5 : 10) * power).toPrecision(12),
+  );
 }
 
 /** Silverman's rule, with a floor so that many equal values do not make a needle. */

@@ -14,14 +14,26 @@ export function rowDetails(table, rows, openPair, where) {
   const shown = rows.map((row) => table.rows[row]);
   const first = shown[0];
   const texts = el("div", { class: "c-texts" });
-  shown.forEach((row, place) => texts.append(textBox(
-    rows.length > 1 ? ["Candidate of ", systemName(table, row)] : ["Candidate"], row.candidate,
-    openPair && typeof row.candidate === "string" && row.references?.length
-      ? el("button", { type: "button", class: "c-small", text: "Show the alignment",
-        "aria-label": `Show the alignment of row ${row.id}, ${systemLabel(row.system ?? "")}`,
-        onclick: () => openPair(table.rows[rows[place]]) }) : null)));
-  (first.references ?? []).forEach((reference, place, all) => texts.append(
-    textBox([all.length > 1 ? `Reference ${place + 1}` : "Reference"], reference)));
+  shown.forEach((row, place) =>
+    texts.append(
+      textBox(
+        rows.length > 1 ? ["Candidate of ", systemName(table, row)] : ["Candidate"],
+        row.candidate,
+        openPair && typeof row.candidate === "string" && row.references?.length
+          ? el("button", {
+              type: "button",
+              class: "c-small",
+              text: "Show the alignment",
+              "aria-label": `Show the alignment of row ${row.id}, ${systemLabel(row.system ?? "")}`,
+              onclick: () => openPair(table.rows[rows[place]]),
+            })
+          : null,
+      ),
+    ),
+  );
+  (first.references ?? []).forEach((reference, place, all) =>
+    texts.append(textBox([all.length > 1 ? `Reference ${place + 1}` : "Reference"], reference)),
+  );
   if (typeof first.source === "string") texts.append(textBox(["Source"], first.source));
   if (!texts.querySelector("p")) {
     texts.replaceChildren(el("p", { class: "soft", text: "This document holds scores without texts." }));
@@ -31,33 +43,56 @@ export function rowDetails(table, rows, openPair, where) {
 
 /** A system's mark and name. */
 export function systemName(table, row) {
-  return el("span", { class: "c-system" }, systemMark(table.systems.indexOf(row.system ?? "")),
-    el("bdi", { text: systemLabel(row.system ?? "") }));
+  return el(
+    "span",
+    { class: "c-system" },
+    systemMark(table.systems.indexOf(row.system ?? "")),
+    el("bdi", { text: systemLabel(row.system ?? "") }),
+  );
 }
 
 function textBox(title, text, button) {
   if (typeof text !== "string") return "";
-  return el("div", { class: "c-text" }, el("div", { class: "c-text-head" }, el("strong", {}, ...title), button ?? ""),
-    text.trim() === "" ? el("p", { class: "soft", text: "(empty text)" }) : el("p", { dir: "auto", text }));
+  return el(
+    "div",
+    { class: "c-text" },
+    el("div", { class: "c-text-head" }, el("strong", {}, ...title), button ?? ""),
+    text.trim() === "" ? el("p", { class: "soft", text: "(empty text)" }) : el("p", { dir: "auto", text }),
+  );
 }
 
 function detailScores(table, rows, where) {
-  const names = ["metric", ...rows.map((row) => (rows.length > 1 ? systemLabel(table.rows[row].system
-    ?? "") : "score"))];
+  const names = [
+    "metric",
+    ...rows.map((row) => (rows.length > 1 ? systemLabel(table.rows[row].system ?? "") : "score")),
+  ];
   if (rows.length > 1) names.push("difference");
   const body = table.metrics.flatMap((metric, place) => {
     const digits = scoreDigits(metric);
     if (rows.every((row) => !table.rows[row].scores[place])) {
       const errors = [...new Set(rows.map((row) => table.rows[row].errors[place]).filter(Boolean))];
-      return [el("tr", {}, el("th", { scope: "row", text: metric.metric }),
-        el("td", { class: "name error", colspan: names.length - 1, text: errors.join(" ") || "not scored" }))];
+      return [
+        el(
+          "tr",
+          {},
+          el("th", { scope: "row", text: metric.metric }),
+          el("td", { class: "name error", colspan: names.length - 1, text: errors.join(" ") || "not scored" }),
+        ),
+      ];
     }
     return metric.fields.map((field) => {
       const values = rows.map((row) => table.rows[row].scores[place]?.[field] ?? null);
-      const cells = values.map((value, which) => el("td", {}, value === null
-        ? el("span", { class: "error", text: table.rows[rows[which]].errors[place] ?? "not scored" })
-        : numberText(value, digits), " ",
-          ...(field === metric.main ? flagChips(table.rows[rows[which]].flags[place]) : [])));
+      const cells = values.map((value, which) =>
+        el(
+          "td",
+          {},
+          value === null
+            ? el("span", { class: "error", text: table.rows[rows[which]].errors[place] ?? "not scored" })
+            : numberText(value, digits),
+          " ",
+          ...(field === metric.main ? flagChips(table.rows[rows[which]].flags[place]) : []),
+        ),
+      );
       if (rows.length > 1) {
         const known = values[0] !== null && values[1] !== null;
         cells.push(el("td", { text: known ? numberText(values[1] - values[0], digits, true) : "\u2013" }));

@@ -28,58 +28,82 @@ export function binButtons(context, { lanes, edges }, place, bottom) {
     context.set({ range: same ? null : range, page: 0 });
   };
   const pressed = (bin) => binInside(state.range, edges, bin);
-  const first = Math.max(0, edges.findIndex((_edge, bin) => bin < edges.length - 1 && pressed(bin)));
+  const first = Math.max(
+    0,
+    edges.findIndex((_edge, bin) => bin < edges.length - 1 && pressed(bin)),
+  );
   const buttons = edges.slice(0, -1).map((edge, bin) => {
     const counts = lanes.map((lane) => `${systemLabel(lane.system)} ${countText(lane.counts[bin])}`).join(", ");
     const label = `${numberText(edge, digits)} to ${numberText(edges[bin + 1], digits)}: ${counts}`;
-    return svgEl("rect", { class: "c-bin", x: place(edge), y: 0, width: place(edges[bin + 1]) - place(edge),
-      height: bottom,
-      role: "button", tabindex: bin === first ? 0 : -1, "data-bin": bin, "aria-pressed": pressed(bin),
+    return svgEl(
+      "rect",
+      {
+        class: "c-bin",
+        x: place(edge),
+        y: 0,
+        width: place(edges[bin + 1]) - place(edge),
+        height: bottom,
+        role: "button",
+        tabindex: bin === first ? 0 : -1,
+        "data-bin": bin,
+        "aria-pressed": pressed(bin),
         "aria-label": label,
-    }, svgEl("title", { text: label }));
+      },
+      svgEl("title", { text: label }),
+    );
   });
   const binAt = (event) => Number(document.elementFromPoint(event.clientX, event.clientY)?.dataset?.bin ?? start);
-  return svgEl("g", {
-    onpointerdown: (event) => { start = Number(event.target.dataset.bin); },
-    onpointermove: (event) => {
-      if (start === null) return;
-      const [low, high] = [start, binAt(event)].sort((one, other) => one - other);
-      buttons.forEach((button, bin) => button.classList.toggle("c-brushed", bin >= low && bin <= high));
+  return svgEl(
+    "g",
+    {
+      onpointerdown: (event) => {
+        start = Number(event.target.dataset.bin);
+      },
+      onpointermove: (event) => {
+        if (start === null) return;
+        const [low, high] = [start, binAt(event)].sort((one, other) => one - other);
+        buttons.forEach((button, bin) => button.classList.toggle("c-brushed", bin >= low && bin <= high));
+      },
+      onpointerup: (event) => {
+        if (start !== null) select(start, binAt(event));
+        start = null;
+      },
+      onpointerleave: () => {
+        start = null;
+        for (const button of buttons) button.classList.remove("c-brushed");
+      },
+      onkeydown: (event) => {
+        const bin = Number(event.target.dataset.bin);
+        if (event.key === "Enter" || event.key === " ") select(bin, bin);
+        else if (event.key === "Escape" && state.range) context.set({ range: null, page: 0 });
+        else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+          const next = buttons[bin + (event.key === "ArrowRight" ? 1 : -1)];
+          if (!next) return;
+          event.target.setAttribute("tabindex", -1);
+          next.setAttribute("tabindex", 0);
+          next.focus();
+          if (event.shiftKey) extendRange(context, edges, bin, Number(next.dataset.bin));
+        } else return;
+        event.preventDefault();
+      },
     },
-    onpointerup: (event) => {
-      if (start !== null) select(start, binAt(event));
-      start = null;
-    },
-    onpointerleave: () => {
-      start = null;
-      for (const button of buttons) button.classList.remove("c-brushed");
-    },
-    onkeydown: (event) => {
-      const bin = Number(event.target.dataset.bin);
-      if (event.key === "Enter" || event.key === " ") select(bin, bin);
-      else if (event.key === "Escape" && state.range) context.set({ range: null, page: 0 });
-      else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
-        const next = buttons[bin + (event.key === "ArrowRight" ? 1 : -1)];
-        if (!next) return;
-        event.target.setAttribute("tabindex", -1);
-        next.setAttribute("tabindex", 0);
-        next.focus();
-        if (event.shiftKey) extendRange(context, edges, bin, Number(next.dataset.bin));
-      } else return;
-      event.preventDefault();
-    },
-  }, ...buttons);
+    ...buttons,
+  );
 }
 
 /** Two fields for the ends, and a button that takes the range away. */
 export function brushFields(context) {
   const from = el("input", { type: "number", step: "any", id: "c-from" });
   const to = el("input", { type: "number", step: "any", id: "c-to" });
-  const clear = el("button", { type: "button", text: "All scores", onclick: () => {
-    context.set({ range: null, page: 0 });
-    announce("Rows of all scores are listed.");
-    from.focus();
-  } });
+  const clear = el("button", {
+    type: "button",
+    text: "All scores",
+    onclick: () => {
+      context.set({ range: null, page: 0 });
+      announce("Rows of all scores are listed.");
+      from.focus();
+    },
+  });
   const typed = () => {
     const range = [from, to].map((input) => (input.value === "" ? null : Number(input.value)));
     context.set({ range: range.every((end) => end === null) ? null : range, page: 0 });
@@ -87,11 +111,17 @@ export function brushFields(context) {
   from.addEventListener("change", typed);
   to.addEventListener("change", typed);
   return {
-    node: el("div", { class: "row c-brush" },
-      el("span", { class: "soft c-hint",
-        text: "Drag over the picture, or type, to list only the rows with such scores:" }),
+    node: el(
+      "div",
+      { class: "row c-brush" },
+      el("span", {
+        class: "soft c-hint",
+        text: "Drag over the picture, or type, to list only the rows with such scores:",
+      }),
       el("div", { class: "c-inline" }, el("label", { for: "c-from", text: "from" }), from),
-      el("div", { class: "c-inline" }, el("label", { for: "c-to", text: "to" }), to), clear),
+      el("div", { class: "c-inline" }, el("label", { for: "c-to", text: "to" }), to),
+      clear,
+    ),
     update({ edges }) {
       const { range } = context.state;
       from.value = range?.[0] ?? "";

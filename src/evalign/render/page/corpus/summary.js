@@ -11,8 +11,13 @@ import { choiceGroup } from "./controls.js";
 export function summarySection(context) {
   const holder = el("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Scores of every system" });
   const below = el("div", { class: "c-chosen" });
-  const node = el("section", { class: "c-section", "aria-labelledby": "c-summary" },
-    el("h2", { id: "c-summary", text: "Scores" }), holder, below);
+  const node = el(
+    "section",
+    { class: "c-section", "aria-labelledby": "c-summary" },
+    el("h2", { id: "c-summary", text: "Scores" }),
+    holder,
+    below,
+  );
   return {
     node,
     needs: ["metric", "field"],
@@ -33,9 +38,11 @@ function systemScore(result, field) {
 
 /** "mean" or "corpus score". */
 function scoreKind(table, metric, field) {
-  return table.doc.results.some((one) => one.metric === table.metrics[metric].metric
-    && one.corpus?.[field] !== undefined)
-    ? "corpus" : "mean";
+  return table.doc.results.some(
+    (one) => one.metric === table.metrics[metric].metric && one.corpus?.[field] !== undefined,
+  )
+    ? "corpus"
+    : "mean";
 }
 
 function summaryTable(context) {
@@ -46,35 +53,75 @@ function summaryTable(context) {
     const known = scores.filter((score) => score !== null);
     return known.length > 1 ? (metric.higher_is_better ? Math.max(...known) : Math.min(...known)) : null;
   });
-  const head = table.metrics.map((metric, place) => el("th",
-    { scope: "col", class: place === state.metric ? "c-now" : null },
-    el("button", { type: "button", class: "c-choose", "data-metric": place,
-      "aria-pressed": String(place === state.metric),
-      title: metric.signature, onclick: () => context.set({ metric: place, field: metric.main, range: null,
-        page: 0 }) },
-    el("span", { text: metric.metric }),
-    el("small", { text: `${scoreKind(table, place, fieldOf(place))} ${fieldOf(place)} ` +
-      `${metric.higher_is_better ? "\u2191" : "\u2193"}` },
-    el("span", { class: "out-of-sight", text: metric.higher_is_better ? "higher is better" : "lower is better" })))));
+  const head = table.metrics.map((metric, place) =>
+    el(
+      "th",
+      { scope: "col", class: place === state.metric ? "c-now" : null },
+      el(
+        "button",
+        {
+          type: "button",
+          class: "c-choose",
+          "data-metric": place,
+          "aria-pressed": String(place === state.metric),
+          title: metric.signature,
+          onclick: () => context.set({ metric: place, field: metric.main, range: null, page: 0 }),
+        },
+        el("span", { text: metric.metric }),
+        el(
+          "small",
+          {
+            text:
+              `${scoreKind(table, place, fieldOf(place))} ${fieldOf(place)} ` +
+              `${metric.higher_is_better ? "\u2191" : "\u2193"}`,
+          },
+          el("span", { class: "out-of-sight", text: metric.higher_is_better ? "higher is better" : "lower is better" }),
+        ),
+      ),
+    ),
+  );
   const body = table.systems.map((system, index) => {
-    const cells = table.metrics.map((metric, place) => scoreCell(
-      table, { system, place, field: fieldOf(place), best: best[place], chosen: place === state.metric }));
+    const cells = table.metrics.map((metric, place) =>
+      scoreCell(table, { system, place, field: fieldOf(place), best: best[place], chosen: place === state.metric }),
+    );
     const chosen = table.result(system, state.metric);
-    return el("tr", {}, el("th", { scope: "row" }, el("span", { class: "c-system" }, systemMark(index),
-      el("bdi", { text: systemLabel(system) }))), ...cells,
-    el("td", { text: countText(chosen?.n ?? 0) }),
-    el("td", { class: chosen?.failed ? "c-failed" : null, text: countText(chosen?.failed ?? 0) }),
-    el("td", { class: "name" }, ...flagChips(chosen?.flags)));
+    return el(
+      "tr",
+      {},
+      el(
+        "th",
+        { scope: "row" },
+        el("span", { class: "c-system" }, systemMark(index), el("bdi", { text: systemLabel(system) })),
+      ),
+      ...cells,
+      el("td", { text: countText(chosen?.n ?? 0) }),
+      el("td", { class: chosen?.failed ? "c-failed" : null, text: countText(chosen?.failed ?? 0) }),
+      el("td", { class: "name" }, ...flagChips(chosen?.flags)),
+    );
   });
   const about = table.metrics[state.metric].metric;
-  return el("table", { class: "c-summary" },
-    el("caption", { class: "out-of-sight",
-      text: "Scores of every system; the last three columns are about the chosen metric" }),
-    el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "name", text: "system" }), ...head,
-      ...["rows scored", "failed", "flags"].map((name) => el("th", { scope: "col", class: name === "flags"
-        ? "name" : null,
-        title: `of ${about}`, text: name })))),
-    el("tbody", {}, ...body));
+  return el(
+    "table",
+    { class: "c-summary" },
+    el("caption", {
+      class: "out-of-sight",
+      text: "Scores of every system; the last three columns are about the chosen metric",
+    }),
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        el("th", { scope: "col", class: "name", text: "system" }),
+        ...head,
+        ...["rows scored", "failed", "flags"].map((name) =>
+          el("th", { scope: "col", class: name === "flags" ? "name" : null, title: `of ${about}`, text: name }),
+        ),
+      ),
+    ),
+    el("tbody", {}, ...body),
+  );
 }
 
 function scoreCell(table, { system, place, field, best, chosen }) {
@@ -84,12 +131,25 @@ function scoreCell(table, { system, place, field, best, chosen }) {
   const score = systemScore(result, field);
   const interval = result?.intervals?.[field] ?? comparedInterval(table, metric, field, result);
   const isBest = score !== null && score === best;
-  return el("td", { class: chosen ? "c-now" : null },
-    el("span", { class: isBest ? "c-score c-best" : "c-score" }, numberText(score, digits),
-      isBest ? el("span", { class: "c-star", title: "best of all systems" }, "\u2605",
-        el("span", { class: "out-of-sight", text: " best" })) : null),
+  return el(
+    "td",
+    { class: chosen ? "c-now" : null },
+    el(
+      "span",
+      { class: isBest ? "c-score c-best" : "c-score" },
+      numberText(score, digits),
+      isBest
+        ? el(
+            "span",
+            { class: "c-star", title: "best of all systems" },
+            "\u2605",
+            el("span", { class: "out-of-sight", text: " best" }),
+          )
+        : null,
+    ),
     interval ? el("small", { text: `[${numberText(interval[0], digits)}, ${numberText(interval[1], digits)}]` }) : null,
-    result?.failed ? el("small", { class: "c-failed", text: `${countText(result.failed)} failed` }) : null);
+    result?.failed ? el("small", { class: "c-failed", text: `${countText(result.failed)} failed` }) : null,
+  );
 }
 
 /** The interval that a comparison has computed for the main field, if that was over the very same rows. */
@@ -103,8 +163,9 @@ function comparedInterval(table, metric, field, result) {
 export function flagChips(flags) {
   const entries = Array.isArray(flags) ? flags.map((flag) => [flag, null]) : Object.entries(flags ?? {});
   if (!entries.length) return Array.isArray(flags) ? [] : ["\u2013"];
-  return entries.map(([flag, count]) => el("span", { class: "c-chip" }, count === null
-    ? flag : `${flag} ${countText(count)}`));
+  return entries.map(([flag, count]) =>
+    el("span", { class: "c-chip" }, count === null ? flag : `${flag} ${countText(count)}`),
+  );
 }
 
 function chosenMetric(context, hadFocus) {
@@ -112,19 +173,35 @@ function chosenMetric(context, hadFocus) {
   const metric = context.metric();
   const parts = [];
   if (metric.fields.length > 1) {
-    const fields = choiceGroup("Field of the score", "field", metric.fields.map((field) => [field, field]),
-      (field) => context.set({ field, range: null, page: 0 }));
+    const fields = choiceGroup(
+      "Field of the score",
+      "field",
+      metric.fields.map((field) => [field, field]),
+      (field) => context.set({ field, range: null, page: 0 }),
+    );
     fields.choose(state.field);
     parts.push(fields.node);
     if (hadFocus) queueMicrotask(() => fields.node.querySelector(":checked").focus());
   }
   const failures = table.rows.length && table.failures().length;
   parts.push(el("p", { class: "recipe" }, metric.signature));
-  if (failures) parts.push(el("p", { class: "soft" }, `${countOf(failures, "score")} could not be computed: see `,
-    el("a", { href: "#c-problems", text: "what went wrong", onclick: (event) => {
-      event.preventDefault(); // the fragment of the address holds the state of the view
-      document.getElementById("c-problems").scrollIntoView();
-      document.getElementById("c-problems").focus();
-    } }), "."));
+  if (failures)
+    parts.push(
+      el(
+        "p",
+        { class: "soft" },
+        `${countOf(failures, "score")} could not be computed: see `,
+        el("a", {
+          href: "#c-problems",
+          text: "what went wrong",
+          onclick: (event) => {
+            event.preventDefault(); // the fragment of the address holds the state of the view
+            document.getElementById("c-problems").scrollIntoView();
+            document.getElementById("c-problems").focus();
+          },
+        }),
+        ".",
+      ),
+    );
   return parts;
 }

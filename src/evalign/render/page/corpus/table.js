@@ -22,8 +22,8 @@ export function corpusTable(doc) {
     problems: doc.problems ?? [],
     rowsOf: (system) => rowsOf.get(system) ?? [],
     values: (metric, field) => once(`v ${metric} ${field}`, () => scoreColumn(doc, metric, field)),
-    result: (system, metric) => doc.results.find(
-      (one) => one.system === system && one.metric === doc.metrics[metric].metric) ?? null,
+    result: (system, metric) =>
+      doc.results.find((one) => one.system === system && one.metric === doc.metrics[metric].metric) ?? null,
     human: () => once("human", () => humanColumn(doc)),
     disagreement: (metric, field) => once(`d ${metric} ${field}`, () => disagreementColumn(table, metric, field)),
     pairs: (a, b) => once(`p ${JSON.stringify([a, b])}`, () => pairedRows(table, a, b)),
@@ -105,7 +105,12 @@ function commonRows(table, order) {
   const partners = others.map((other) => new Map(table.pairs(first, other).pairs));
   for (const partner of partners) kept = kept.filter((row) => partner.has(row));
   const together = new Map([[first, kept]]);
-  others.forEach((other, place) => together.set(other, kept.map((row) => partners[place].get(row))));
+  others.forEach((other, place) =>
+    together.set(
+      other,
+      kept.map((row) => partners[place].get(row)),
+    ),
+  );
   return together;
 }
 
@@ -128,18 +133,25 @@ function disagreementColumn(table, metric, field) {
   const rated = Array.from(values.keys()).filter((row) => !Number.isNaN(values[row]) && !Number.isNaN(human[row]));
   const ours = percentiles(rated.map((row) => sign * values[row]));
   const theirs = percentiles(rated.map((row) => human[row]));
-  rated.forEach((row, place) => { column[row] = ours[place] - theirs[place]; });
+  rated.forEach((row, place) => {
+    column[row] = ours[place] - theirs[place];
+  });
   return column;
 }
 
 /** Rows of two systems that answer the same input: with the same id, or else with the same references and source. */
 function pairedRows(table, a, b) {
   let best = { how: "", pairs: [], alone: table.rowsOf(a).length + table.rowsOf(b).length };
-  for (const [how, keysOf] of [["id", idKeys], ["text", textKeys]]) {
+  for (const [how, keysOf] of [
+    ["id", idKeys],
+    ["text", textKeys],
+  ]) {
     const first = keysOf(table, table.rowsOf(a));
     const second = keysOf(table, table.rowsOf(b));
     if (!first || !second) continue;
-    const pairs = [...first].filter(([key]) => second.has(key)).map(([key, row]) => [row, second.get(key)])
+    const pairs = [...first]
+      .filter(([key]) => second.has(key))
+      .map(([key, row]) => [row, second.get(key)])
       .filter(([one, other]) => inputKey(table.rows[one]) === inputKey(table.rows[other]));
     const alone = first.size + second.size - 2 * pairs.length;
     if (pairs.length > best.pairs.length) best = { how, pairs, alone };
@@ -173,8 +185,10 @@ function inputKey(row) {
 
 function failedRows(doc) {
   const found = [];
-  doc.rows.forEach((row, index) => row.errors.forEach((error, metric) => {
-    if (error) found.push({ row: index, metric, error });
-  }));
+  doc.rows.forEach((row, index) =>
+    row.errors.forEach((error, metric) => {
+      if (error) found.push({ row: index, metric, error });
+    }),
+  );
   return found;
 }

@@ -37,9 +37,14 @@ function corpusDrawn(root, doc, options, wanted) {
   if (checkFormat(doc) !== "evalign.corpus") throw new Error("Expected a corpus document, not an alignment.");
   const table = corpusTable(doc);
   if (!doc.metrics.length || !doc.rows.length) {
-    root.replaceChildren(el("div", { class: "corpus" },
-      el("p", { class: "soft", text: "There are no scored rows in this document." }),
-      ...problemSection(table).map((section) => section.node)));
+    root.replaceChildren(
+      el(
+        "div",
+        { class: "corpus" },
+        el("p", { class: "soft", text: "There are no scored rows in this document." }),
+        ...problemSection(table).map((section) => section.node),
+      ),
+    );
     return { state: () => ({}), apply: () => {}, destroy: () => {} };
   }
   const context = {
@@ -59,18 +64,25 @@ function corpusDrawn(root, doc, options, wanted) {
       draw();
     },
   };
-  const sections = [summarySection(context), distributionSection(context),
-    ...(table.systems.length > 1 ? [compareSection(context)] : []), rowsSection(context), ...problemSection(table)];
+  const sections = [
+    summarySection(context),
+    distributionSection(context),
+    ...(table.systems.length > 1 ? [compareSection(context)] : []),
+    rowsSection(context),
+    ...problemSection(table),
+  ];
   /** A section draws itself anew only if something that it depends on has changed: paging leaves the charts alone. */
   const drawn = new Map();
-  const draw = () => sections.forEach((section) => {
-    if (!section.update) return;
-    const now = JSON.stringify(section.needs.map((name) => context.state[name]));
-    if (drawn.get(section) !== now) section.update();
-    drawn.set(section, now);
-  });
-  root.replaceChildren(el("div", { class: "corpus" }, corpusHead(doc, options),
-    ...sections.map((section) => section.node)));
+  const draw = () =>
+    sections.forEach((section) => {
+      if (!section.update) return;
+      const now = JSON.stringify(section.needs.map((name) => context.state[name]));
+      if (drawn.get(section) !== now) section.update();
+      drawn.set(section, now);
+    });
+  root.replaceChildren(
+    el("div", { class: "corpus" }, corpusHead(doc, options), ...sections.map((section) => section.node)),
+  );
   draw();
   return {
     state: () => writtenState(table, context.state),
@@ -86,17 +98,25 @@ function corpusHead(doc, options) {
   const rows = countOf(doc.rows.length, "row");
   const systems = doc.systems.length > 1 ? `, ${countOf(doc.systems.length, "system")}` : "";
   const failed = doc.rows.filter((row) => row.errors.some(Boolean)).length;
-  return el("div", { class: "c-head" }, options.standalone ? el("h1", { text: "Scores" }) : null,
-    el("p", {}, el("strong", { text: `${rows}${systems}, ${countOf(doc.metrics.length, "metric")}` }),
+  return el(
+    "div",
+    { class: "c-head" },
+    options.standalone ? el("h1", { text: "Scores" }) : null,
+    el(
+      "p",
+      {},
+      el("strong", { text: `${rows}${systems}, ${countOf(doc.metrics.length, "metric")}` }),
       failed ? el("span", { class: "c-chip c-chip-error", text: `${countOf(failed, "row")} failed` }) : null,
-      el("span", { class: "soft", text: ` evalign ${doc.evalign}` })),
-    exportButtons(() => doc, options.exportHtml));
+      el("span", { class: "soft", text: ` evalign ${doc.evalign}` }),
+    ),
+    exportButtons(() => doc, options.exportHtml),
+  );
 }
 
 /** A whole state from what an address or a caller says; anything unknown falls back to the default. */
 function corpusState(table, wanted) {
-  const place = typeof wanted.metric === "number" ? wanted.metric
-    : table.metrics.findIndex((one) => one.metric === wanted.metric);
+  const place =
+    typeof wanted.metric === "number" ? wanted.metric : table.metrics.findIndex((one) => one.metric === wanted.metric);
   const metric = table.metrics[place] ? place : 0;
   const { fields, main } = table.metrics[metric];
   const system = (name, fallback) => (table.systems.includes(name) ? name : fallback);
@@ -117,7 +137,7 @@ function corpusState(table, wanted) {
     range: range ? wanted.range : null,
     page: Number.isInteger(wanted.page) && wanted.page > 0 ? wanted.page : 0,
     a,
-    b: others.includes(wanted.b) ? wanted.b : others[0] ?? a,
+    b: others.includes(wanted.b) ? wanted.b : (others[0] ?? a),
   };
 }
 
@@ -130,8 +150,11 @@ function writtenState(table, state) {
 function problemSection(table) {
   const failures = table.failures().map(({ row, metric, error }) => {
     const { id, system } = table.rows[row];
-    return [`row ${id}${table.systems.length > 1 ? `, ${systemLabel(system)}` : ""}`, table.metrics[metric].metric,
-      error];
+    return [
+      `row ${id}${table.systems.length > 1 ? `, ${systemLabel(system)}` : ""}`,
+      table.metrics[metric].metric,
+      error,
+    ];
   });
   const found = [...table.problems.map(({ place, message }) => [place, "", message]), ...failures];
   if (!found.length) return [];
@@ -139,15 +162,33 @@ function problemSection(table) {
   const pages = Math.ceil(found.length / CORPUS_PROBLEMS);
   const show = (page) => {
     const start = page * CORPUS_PROBLEMS;
-    list.replaceChildren(...found.slice(start, start + CORPUS_PROBLEMS).map(([place, metric, message]) => el("li", {},
-      el("strong", { text: place }), metric ? el("code", { text: metric }) : null,
-        el("span", { dir: "auto", text: message }))));
+    list.replaceChildren(
+      ...found
+        .slice(start, start + CORPUS_PROBLEMS)
+        .map(([place, metric, message]) =>
+          el(
+            "li",
+            {},
+            el("strong", { text: place }),
+            metric ? el("code", { text: metric }) : null,
+            el("span", { dir: "auto", text: message }),
+          ),
+        ),
+    );
     turn.update(page, pages, `page ${page + 1} of ${pages}`);
   };
   const turn = pager("Pages of problems", show);
   show(0);
-  return [{ node: el("section", { class: "c-section", "aria-labelledby": "c-problems" },
-    el("h2", { id: "c-problems", tabindex: -1, text: "What went wrong" }),
-    el("p", { class: "soft", text: `${countOf(found.length, "problem")}; all other rows were scored.` }),
-    list, pages > 1 ? turn.node : null) }];
+  return [
+    {
+      node: el(
+        "section",
+        { class: "c-section", "aria-labelledby": "c-problems" },
+        el("h2", { id: "c-problems", tabindex: -1, text: "What went wrong" }),
+        el("p", { class: "soft", text: `${countOf(found.length, "problem")}; all other rows were scored.` }),
+        list,
+        pages > 1 ? turn.node : null,
+      ),
+    },
+  ];
 }

@@ -32,7 +32,10 @@ export function pairForm(hooks) {
     });
     find(id).addEventListener("input", ownTexts);
   }
-  find("model").addEventListener("change", () => { fillLayers(); again(); });
+  find("model").addEventListener("change", () => {
+    fillLayers();
+    again();
+  });
   for (const id of ["layer", "specials", "idf"]) find(id).addEventListener("change", again);
   const saving = [
     saveButton("HTML", "Save as one HTML file", () => saved("html", "text/html", () => htmlFile(doc))),
@@ -160,7 +163,8 @@ export function pairForm(hooks) {
     if (view) view.update(doc);
     if (view && wanted) view.apply(wanted);
     wanted = null;
-    if (!view) view = pairView(find("pair-result"), doc, { state: viewState, onState: (state) => remember(state), saving });
+    if (!view)
+      view = pairView(find("pair-result"), doc, { state: viewState, onState: (state) => remember(state), saving });
     remember(view.state());
   }
 

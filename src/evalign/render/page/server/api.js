@@ -7,9 +7,14 @@ export function makeApi(base = "") {
   const post = (path) => (body, signal) => apiCall(base + path, { method: "POST", body, signal });
   const get = (path) => (signal) => apiCall(base + path, { method: "GET", signal });
   return {
-    align: post("/api/align"), score: post("/api/score"), compare: post("/api/compare"),
-    idf: post("/api/idf"), pool: post("/api/pool"),
-    metrics: get("/api/metrics"), models: get("/api/models"), about: get("/api/about"),
+    align: post("/api/align"),
+    score: post("/api/score"),
+    compare: post("/api/compare"),
+    idf: post("/api/idf"),
+    pool: post("/api/pool"),
+    metrics: get("/api/metrics"),
+    models: get("/api/models"),
+    about: get("/api/about"),
   };
 }
 
@@ -48,16 +53,22 @@ async function apiError(answer) {
     // no JSON: the status says it
   }
   return Object.assign(new Error(message), {
-    code, status: answer.status, retryAfter: Number(answer.headers.get("Retry-After")) || 0,
+    code,
+    status: answer.status,
+    retryAfter: Number(answer.headers.get("Retry-After")) || 0,
   });
 }
 
 function apiPause(milliseconds, signal) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener("abort", () => {
-      clearTimeout(timer);
-      reject(new DOMException("cancelled", "AbortError"));
-    }, { once: true });
+    signal?.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        reject(new DOMException("cancelled", "AbortError"));
+      },
+      { once: true },
+    );
   });
 }

@@ -61,13 +61,7 @@ export function scrollTable(caption, head, rows) {
   return el(
     "div",
     { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-    el(
-      "table",
-      {},
-      el("caption", { text: caption }),
-      el("thead", {}, el("tr", {}, ...head)),
-      el("tbody", {}, ...rows),
-    ),
+    el("table", {}, el("caption", { text: caption }), el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)),
   );
 }
 

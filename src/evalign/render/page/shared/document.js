@@ -33,7 +33,10 @@ export function decodeAlignment(doc) {
     throw new Error(`The similarity matrix has ${matrix.length} cells; ${rows} x ${columns} tokens need another size.`);
   }
   return {
-    doc, rows, columns, matrix,
+    doc,
+    rows,
+    columns,
+    matrix,
     candidate: doc.candidate,
     reference: doc.reference,
     matchings: doc.matchings,

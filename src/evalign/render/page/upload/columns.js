@@ -4,9 +4,22 @@
 import { recordValue } from "./read_file.js";
 
 const COLUMN_NAMES = {
-  candidate: ["candidate", "hypothesis", "hyp", "prediction", "output", "systemoutput", "generated", "translation",
+  candidate: [
+    "candidate",
+    "hypothesis",
+    "hyp",
+    "prediction",
+    "output",
+    "systemoutput",
+    "generated",
+    "translation",
     "mt",
-    "simplification", "summary", "response", "answer", "text"],
+    "simplification",
+    "summary",
+    "response",
+    "answer",
+    "text",
+  ],
   references: ["references", "reference", "refs", "ref", "target", "targets", "gold", "goldstandard", "label"],
   source: ["source", "src", "input", "original", "document", "article"],
   system: ["system", "model", "systemname", "sys", "engine"],
@@ -29,15 +42,16 @@ export function guessColumns(columns) {
     return "";
   };
   const mapping = { candidate: exact("candidate") };
-  const numbered = columns.filter((one) => /^(references?|refs?|targets?|gold)\d*$/.test(plain.get(one))
-    && !taken.has(one));
+  const numbered = columns.filter(
+    (one) => /^(references?|refs?|targets?|gold)\d*$/.test(plain.get(one)) && !taken.has(one),
+  );
   for (const column of numbered) taken.add(column);
   const single = numbered.length ? "" : exact("references");
   mapping.references = single ? [single] : numbered;
   for (const role of ["source", "system", "human", "id"]) mapping[role] = exact(role);
   if (!mapping.candidate) {
-    mapping.candidate = columns.find((one) => /candidate|hypothes|predict|output|transl/.test(plain.get(one))
-      && !taken.has(one)) ?? "";
+    mapping.candidate =
+      columns.find((one) => /candidate|hypothes|predict|output|transl/.test(plain.get(one)) && !taken.has(one)) ?? "";
   }
   return mapping;
 }
@@ -64,9 +78,12 @@ function rowFrom(table, record, mapping, index) {
   if (typeof candidate !== "string") {
     throw new Error(`${mapping.candidate}: expected a text, found ${kindOf(candidate)}`);
   }
-  const row = { id: nameOf(value(mapping.id)) ?? String(index + 1), system: nameOf(value(mapping.system)) ?? "",
+  const row = {
+    id: nameOf(value(mapping.id)) ?? String(index + 1),
+    system: nameOf(value(mapping.system)) ?? "",
     candidate,
-    references: referencesFrom(table, mapping.references, value) };
+    references: referencesFrom(table, mapping.references, value),
+  };
   const source = value(mapping.source);
   if (typeof source === "string") row.source = source;
   else if (source !== undefined && source !== null) {
@@ -119,6 +136,7 @@ function nameOf(value) {
 function kindOf(value) {
   if (value === undefined) return "nothing";
   if (value === null) return "null";
-  return Array.isArray(value) ? "a list" : { string: "a text", number: "a number",
-    boolean: "true or false" }[typeof value] ?? "an object";
+  return Array.isArray(value)
+    ? "a list"
+    : ({ string: "a text", number: "a number", boolean: "true or false" }[typeof value] ?? "an object");
 }

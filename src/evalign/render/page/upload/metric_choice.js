@@ -5,29 +5,54 @@ import { el } from "../shared/dom.js";
 import { labelledSelect } from "../corpus/controls.js";
 import { specWith } from "./scoring.js";
 
-const METRICS_COMMON = ["evalign", "bertscore", "lisascore", "moverscore", "sbert", "rouge1", "rouge2", "rougeL", "bleu",
-  "chrf", "ter", "meteor", "sari", "fkgl"];
+const METRICS_COMMON = [
+  "evalign",
+  "bertscore",
+  "lisascore",
+  "moverscore",
+  "sbert",
+  "rouge1",
+  "rouge2",
+  "rougeL",
+  "bleu",
+  "chrf",
+  "ter",
+  "meteor",
+  "sari",
+  "fkgl",
+];
 const METRICS_CHOSEN = ["bertscore", "rougeL", "chrf"];
 
 /** Controls; returns {node, specs(), available(what the rows have)}. */
 export function metricChoice(options) {
   const known = options.metrics();
-  const common = METRICS_COMMON.map((name) => known.find((one) => one.name === name)).filter((one) => one
-    && one.available !== false);
+  const common = METRICS_COMMON.map((name) => known.find((one) => one.name === name)).filter(
+    (one) => one && one.available !== false,
+  );
   const boxes = common.map((metric) => {
     const box = el("input", { type: "checkbox", value: metric.name });
     box.checked = METRICS_CHOSEN.includes(metric.name);
     return box;
   });
-  const labels = common.map((metric, place) => el("label", { class: "check u-metric", title: metric.about },
-    boxes[place],
-    el("span", {}, el("strong", { text: metric.name }), el("small", { text: metric.about.replace(/\s*\(.*$/, "") }))));
+  const labels = common.map((metric, place) =>
+    el(
+      "label",
+      { class: "check u-metric", title: metric.about },
+      boxes[place],
+      el("span", {}, el("strong", { text: metric.name }), el("small", { text: metric.about.replace(/\s*\(.*$/, "") })),
+    ),
+  );
   const models = (options.models ?? []).map((model) => [model.name, model.label ?? model.name]);
   const model = labelledSelect("Model of the embedding metrics", () => {});
   model.fill(models, models[0]?.[0]);
   const idf = el("input", { type: "checkbox" });
-  const others = el("textarea", { id: "u-specs", rows: 2, spellcheck: "false", dir: "ltr",
-    "aria-describedby": "u-specs-help" });
+  const others = el("textarea", {
+    id: "u-specs",
+    rows: 2,
+    spellcheck: "false",
+    dir: "ltr",
+    "aria-describedby": "u-specs-help",
+  });
   const optionOf = (metric, name) => metric.options.find((option) => option.name === name);
   function spec(metric) {
     let written = metric.name;
@@ -39,17 +64,41 @@ export function metricChoice(options) {
     return written;
   }
   return {
-    node: el("div", {},
+    node: el(
+      "div",
+      {},
       el("fieldset", { class: "u-metrics" }, el("legend", {}, el("strong", { text: "Metrics" })), ...labels),
-      el("div", { class: "row" }, models.length > 1 ? model.node : null,
-        el("label", { class: "check" }, idf, "Weigh rare words more (IDF, counted over the references of this file)")),
-      el("details", {}, el("summary", { text: "Other metrics and settings" }),
+      el(
+        "div",
+        { class: "row" },
+        models.length > 1 ? model.node : null,
+        el("label", { class: "check" }, idf, "Weigh rare words more (IDF, counted over the references of this file)"),
+      ),
+      el(
+        "details",
+        {},
+        el("summary", { text: "Other metrics and settings" }),
         el("div", { class: "field" }, el("label", { for: "u-specs", text: "One metric per line" }), others),
-        el("p", { id: "u-specs-help", class: "soft" }, "As on the command line, for example ",
-          el("code", { text: "lisascore(method=exact)" }), " or ", el("code", { text: "rougeLsum" }), "."))),
-    specs: () => [...new Set([
-      ...common.filter((_metric, place) => boxes[place].checked && !boxes[place].disabled).map(spec),
-      ...others.value.split("\n").map((line) => line.trim().replace(/\s*\(\s*\)$/, "")).filter(Boolean)])],
+        el(
+          "p",
+          { id: "u-specs-help", class: "soft" },
+          "As on the command line, for example ",
+          el("code", { text: "lisascore(method=exact)" }),
+          " or ",
+          el("code", { text: "rougeLsum" }),
+          ".",
+        ),
+      ),
+    ),
+    specs: () => [
+      ...new Set([
+        ...common.filter((_metric, place) => boxes[place].checked && !boxes[place].disabled).map(spec),
+        ...others.value
+          .split("\n")
+          .map((line) => line.trim().replace(/\s*\(\s*\)$/, ""))
+          .filter(Boolean),
+      ]),
+    ],
     available(has) {
       common.forEach((metric, place) => {
         const lacking = metric.needs.filter((need) => has[need] === false);

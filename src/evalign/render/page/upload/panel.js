@@ -12,8 +12,11 @@ import { progressBar } from "./progress_bar.js";
 import { scoredCorpus } from "./scoring.js";
 
 const UPLOAD_SHOWN_PROBLEMS = 20;
-const UPLOAD_SEPARATED = { ",": ", separated by commas", ";": ", separated by semicolons",
-  "\t": ", separated by tabs" };
+const UPLOAD_SEPARATED = {
+  ",": ", separated by commas",
+  ";": ", separated by semicolons",
+  "\t": ", separated by tabs",
+};
 const UPLOAD_EXAMPLE = '{"system": "A", "candidate": "It opened on Saturday.", "references": ["It did open."]}';
 
 /** Draws the panel. */
@@ -23,32 +26,54 @@ export function uploadPanel(root, options) {
   const reading = progressBar("Reading the file");
   let running = null; // what is read or scored now; whoever finds another one here was overtaken
 
-  const input = el("input", { type: "file", id: "u-file", accept: ".jsonl,.ndjson,.json,.csv,.tsv,.tab,.txt",
-    onclick: () => { input.value = ""; }, // or the same file, edited, would be no change
-    onchange: () => input.files[0] && open(input.files[0]) });
-  const drop = el("div", { class: "u-drop",
-    ondragover: (event) => {
-      event.preventDefault();
-      drop.classList.add("u-over");
+  const input = el("input", {
+    type: "file",
+    id: "u-file",
+    accept: ".jsonl,.ndjson,.json,.csv,.tsv,.tab,.txt",
+    onclick: () => {
+      input.value = "";
+    }, // or the same file, edited, would be no change
+    onchange: () => input.files[0] && open(input.files[0]),
+  });
+  const drop = el(
+    "div",
+    {
+      class: "u-drop",
+      ondragover: (event) => {
+        event.preventDefault();
+        drop.classList.add("u-over");
+      },
+      ondragleave: () => drop.classList.remove("u-over"),
+      ondrop: (event) => {
+        event.preventDefault();
+        drop.classList.remove("u-over");
+        if (event.dataTransfer.files[0]) open(event.dataTransfer.files[0]);
+      },
     },
-    ondragleave: () => drop.classList.remove("u-over"),
-    ondrop: (event) => {
-      event.preventDefault();
-      drop.classList.remove("u-over");
-      if (event.dataTransfer.files[0]) open(event.dataTransfer.files[0]);
-    } },
-  el("label", { for: "u-file", class: "u-title", text: "Open a file of many pairs" }),
-  el("p", { class: "soft",
-    text: "JSONL, CSV or TSV with a header, UTF-8, up to 100 MB; or a document (JSON) that was saved here. " +
-      "Drop it here, or choose it:" }),
-  input,
-  el("details", {}, el("summary", { text: "What should be in it?" }),
-    el("p", { text: "One row per candidate: the text to judge, one or more references to compare with, and, if you " +
-      "have them, a source, the name of the system and a human rating. You choose the columns in the next step. " +
-      "As JSONL, a row looks like this:" }),
-    el("p", {}, el("code", { text: UPLOAD_EXAMPLE }))));
-  root.replaceChildren(el("section", { class: "panel upload", "aria-label": "Open a file" }, drop, reading.node, told,
-    steps));
+    el("label", { for: "u-file", class: "u-title", text: "Open a file of many pairs" }),
+    el("p", {
+      class: "soft",
+      text:
+        "JSONL, CSV or TSV with a header, UTF-8, up to 100 MB; or a document (JSON) that was saved here. " +
+        "Drop it here, or choose it:",
+    }),
+    input,
+    el(
+      "details",
+      {},
+      el("summary", { text: "What should be in it?" }),
+      el("p", {
+        text:
+          "One row per candidate: the text to judge, one or more references to compare with, and, if you " +
+          "have them, a source, the name of the system and a human rating. You choose the columns in the next step. " +
+          "As JSONL, a row looks like this:",
+      }),
+      el("p", {}, el("code", { text: UPLOAD_EXAMPLE })),
+    ),
+  );
+  root.replaceChildren(
+    el("section", { class: "panel upload", "aria-label": "Open a file" }, drop, reading.node, told, steps),
+  );
 
   /** Stops what runs; the control of what runs from now on. */
   function begun() {
@@ -107,16 +132,36 @@ export function uploadPanel(root, options) {
     const progress = progressBar("Scoring");
     const error = el("p", { class: "error", role: "alert", hidden: true });
     const heading = el("h2", { tabindex: -1, text: file.name });
-    const fields = el("fieldset", { "aria-label": "Columns and metrics" }, mapping.node, problems, preview,
-      metrics.node, el("div", { class: "row u-start" }, start));
+    const fields = el(
+      "fieldset",
+      { "aria-label": "Columns and metrics" },
+      mapping.node,
+      problems,
+      preview,
+      metrics.node,
+      el("div", { class: "row u-start" }, start),
+    );
     let made = null; // the rows under the mapping that is chosen now
-    const form = el("form", { novalidate: true, onsubmit: (event) => {
-      event.preventDefault();
-      score();
-    } },
-    heading, el("p", { class: "soft", text: `${countOf(table.records.length, "row")}, ` +
-      `${countOf(table.columns.length, "column")}${UPLOAD_SEPARATED[table.delimiter] ?? ""}` }),
-    fields, error, progress.node);
+    const form = el(
+      "form",
+      {
+        novalidate: true,
+        onsubmit: (event) => {
+          event.preventDefault();
+          score();
+        },
+      },
+      heading,
+      el("p", {
+        class: "soft",
+        text:
+          `${countOf(table.records.length, "row")}, ` +
+          `${countOf(table.columns.length, "column")}${UPLOAD_SEPARATED[table.delimiter] ?? ""}`,
+      }),
+      fields,
+      error,
+      progress.node,
+    );
     const folded = el("details", { open: true }, el("summary", { text: "Columns and metrics" }), form);
     steps.replaceChildren(folded);
     checked();
@@ -129,8 +174,10 @@ export function uploadPanel(root, options) {
       const all = [...table.problems, ...made.problems];
       preview.replaceChildren(previewTable(made.rows.slice(0, 5)));
       problems.replaceChildren(...problemList(all));
-      metrics.available({ references: made.rows.some((row) => row.references.length),
-        sources: made.rows.some((row) => row.source !== undefined) });
+      metrics.available({
+        references: made.rows.some((row) => row.references.length),
+        sources: made.rows.some((row) => row.source !== undefined),
+      });
       start.disabled = !made.rows.length;
       start.textContent = `Score ${countOf(made.rows.length, "row")}`;
     }
@@ -148,17 +195,26 @@ export function uploadPanel(root, options) {
       progress.begin(made.rows.length, () => control.abort());
       try {
         const doc = await scoredCorpus(made.rows, specs, {
-          api: options.api, limits: options.limits, metrics: options.metrics(), version: options.version,
-          signal: control.signal, lines: made.lines, problems: [...table.problems, ...made.problems],
-          onProgress: (done) => progress.advance(done), onStep: (words) => progress.say(words),
+          api: options.api,
+          limits: options.limits,
+          metrics: options.metrics(),
+          version: options.version,
+          signal: control.signal,
+          lines: made.lines,
+          problems: [...table.problems, ...made.problems],
+          onProgress: (done) => progress.advance(done),
+          onStep: (words) => progress.say(words),
         });
         if (running !== control) return;
         options.onCorpus(doc);
         folded.open = false; // the results stand below
         folded.firstChild.focus();
         const missing = made.rows.length - doc.rows.length;
-        announce(missing ? `Stopped: ${countOf(doc.rows.length, "row")} scored, ${countText(missing)} not.`
-          : `${countOf(doc.rows.length, "row")} scored. The results are below.`);
+        announce(
+          missing
+            ? `Stopped: ${countOf(doc.rows.length, "row")} scored, ${countText(missing)} not.`
+            : `${countOf(doc.rows.length, "row")} scored. The results are below.`,
+        );
       } catch (failure) {
         if (running !== control) return;
         if (failure.name === "AbortError") announce("Cancelled before a row was scored.");
@@ -178,10 +234,18 @@ export function uploadPanel(root, options) {
 function problemList(problems) {
   if (!problems.length) return [];
   const shown = problems.slice(0, UPLOAD_SHOWN_PROBLEMS);
-  return [el("details", { class: "u-problems", open: problems.length <= 5 },
-    el("summary", { text: `${countOf(problems.length, "line")} cannot be read and will be left out` }),
-    el("ul", {}, ...shown.map(({ place, message }) => el("li", {}, el("strong", { text: `${place}: ` }), message))),
-    problems.length > shown.length
-      ? el("p", { class: "soft",
-        text: `and ${countText(problems.length - shown.length)} more; all are listed with the results` }) : null)];
+  return [
+    el(
+      "details",
+      { class: "u-problems", open: problems.length <= 5 },
+      el("summary", { text: `${countOf(problems.length, "line")} cannot be read and will be left out` }),
+      el("ul", {}, ...shown.map(({ place, message }) => el("li", {}, el("strong", { text: `${place}: ` }), message))),
+      problems.length > shown.length
+        ? el("p", {
+            class: "soft",
+            text: `and ${countText(problems.length - shown.length)} more; all are listed with the results`,
+          })
+        : null,
+    ),
+  ];
 }

@@ -31,10 +31,10 @@ export function progressBar(label) {
     },
     advance(done) {
       bar.value = done;
-      const left = (performance.now() - began) / done * (total - done) / 1000;
+      const left = (((performance.now() - began) / done) * (total - done)) / 1000;
       const rest = done < total ? `, ${timeWords(left)} left` : "";
       words.textContent = `${countText(done)} of ${countText(total)} rows${rest}`;
-      const tenth = Math.floor(done / total * 10);
+      const tenth = Math.floor((done / total) * 10);
       if (tenth > spoken) announce(words.textContent);
       spoken = tenth;
     },
@@ -42,7 +42,9 @@ export function progressBar(label) {
       words.textContent = text;
       announce(text);
     },
-    hide: () => { node.hidden = true; },
+    hide: () => {
+      node.hidden = true;
+    },
   };
 }
 

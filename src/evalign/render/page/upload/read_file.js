@@ -6,14 +6,22 @@ import { isDocument, checkedDocument } from "./saved_document.js";
 
 const UPLOAD_LIMIT = 100 * 2 ** 20; // bytes; a browser tab holds the rows of such a file with ease
 const UPLOAD_SLICE = 2 ** 22;
-const UPLOAD_NAMES = new Map([["jsonl", "jsonl"], ["ndjson", "jsonl"], ["json", "json"], ["csv", "csv"], ["tsv", "tsv"],
-  ["tab", "tsv"]]);
+const UPLOAD_NAMES = new Map([
+  ["jsonl", "jsonl"],
+  ["ndjson", "jsonl"],
+  ["json", "json"],
+  ["csv", "csv"],
+  ["tsv", "tsv"],
+  ["tab", "tsv"],
+]);
 
 /** Reads a file; `onProgress(share)` from 0 to 1. Throws an Error with a sentence if nothing can be read at all. */
 export async function readRecords(file, onProgress = () => {}, signal = undefined) {
   if (file.size > UPLOAD_LIMIT) {
-    throw new Error(`${file.name} has ${Math.round(file.size / 2 ** 20)} MB; this page reads up to ` +
-      `${UPLOAD_LIMIT / 2 ** 20} MB. For more, use the command line: evalign score ${file.name} -m bertscore`);
+    throw new Error(
+      `${file.name} has ${Math.round(file.size / 2 ** 20)} MB; this page reads up to ` +
+        `${UPLOAD_LIMIT / 2 ** 20} MB. For more, use the command line: evalign score ${file.name} -m bertscore`,
+    );
   }
   const head = await sliceText(file, 0, 4096);
   const kind = UPLOAD_NAMES.get(file.name.split(".").pop().toLowerCase()) ?? (/^\s*[{[]/.test(head) ? "json" : "csv");
@@ -88,8 +96,13 @@ function wholeJson(text) {
   if (isDocument(value)) return { document: checkedDocument(value) };
   if (!Array.isArray(value)) return null;
   const table = objectTable();
-  table.take(value.map((one, place) => (one !== null && typeof one === "object" && !Array.isArray(one)
-    ? { line: place + 1, value: one } : { line: place + 1, error: "expected a JSON object" })));
+  table.take(
+    value.map((one, place) =>
+      one !== null && typeof one === "object" && !Array.isArray(one)
+        ? { line: place + 1, value: one }
+        : { line: place + 1, error: "expected a JSON object" },
+    ),
+  );
   return { kind: "jsonl", delimiter: null, ...table.done() };
 }
 
@@ -128,7 +141,10 @@ function notUtf8(file, bytes, line, start) {
     try {
       new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(from, stop));
     } catch {
-      if (start > 0 && from === 0) { from = stop + 1; continue; } // this line began in the slice before
+      if (start > 0 && from === 0) {
+        from = stop + 1;
+        continue;
+      } // this line began in the slice before
       break;
     }
     from = stop + 1;

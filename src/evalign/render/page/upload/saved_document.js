@@ -26,13 +26,20 @@ export function checkedDocument(doc) {
 function corpusLack(doc) {
   const missing = DOCUMENT_CORPUS_LISTS.find((name) => !Array.isArray(doc[name]));
   if (missing) return `it has no list "${missing}"`;
-  const metric = doc.metrics.findIndex((one) => typeof one?.metric !== "string" || typeof one.signature !== "string"
-    || !Array.isArray(one.fields) || !one.fields.includes(one.main) || !Array.isArray(one.bounds));
+  const metric = doc.metrics.findIndex(
+    (one) =>
+      typeof one?.metric !== "string" ||
+      typeof one.signature !== "string" ||
+      !Array.isArray(one.fields) ||
+      !one.fields.includes(one.main) ||
+      !Array.isArray(one.bounds),
+  );
   if (metric >= 0) return `metric ${metric + 1} is not described`;
   if (doc.systems.some((name) => typeof name !== "string")) return "a system has no name";
   if (doc.results.some((one) => !(one?.scores instanceof Object))) return "a result has no scores";
-  const row = doc.rows.findIndex((one) => DOCUMENT_ROW_LISTS.some(
-    (name) => !Array.isArray(one?.[name]) || one[name].length !== doc.metrics.length));
+  const row = doc.rows.findIndex((one) =>
+    DOCUMENT_ROW_LISTS.some((name) => !Array.isArray(one?.[name]) || one[name].length !== doc.metrics.length),
+  );
   return row >= 0 ? `row ${row + 1} has not ${DOCUMENT_ROW_LISTS.join(", ")} of every metric` : "";
 }
 

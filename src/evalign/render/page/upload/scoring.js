@@ -18,7 +18,7 @@ const RUN_PATIENCE = 20; // rows that fail before any is scored: then all would
 export async function scoredCorpus(rows, specs, run) {
   const groups = metricGroups(specs, run.metrics, run.limits.metrics ?? 16);
   const problems = [...run.problems];
-  for (const group of groups) problems.push(...await fitTable(group, rows, run));
+  for (const group of groups) problems.push(...(await fitTable(group, rows, run)));
   const state = { rows, groups, run, scored: rows.map(() => []), succeeded: false, failed: 0 };
   let stopped = null;
   let done = 0;
@@ -41,8 +41,10 @@ export async function scoredCorpus(rows, specs, run) {
   if (done === 0) throw stopped;
   if (stopped) {
     const why = stopped.name === "AbortError" ? "cancelled" : stopped.message;
-    problems.push({ place: `row ${done + 1} and after`,
-      message: `${rows.length - done} of ${rows.length} rows not scored: ${why}` });
+    problems.push({
+      place: `row ${done + 1} and after`,
+      message: `${rows.length - done} of ${rows.length} rows not scored: ${why}`,
+    });
   }
   return finished(state, done, problems);
 }
@@ -65,8 +67,14 @@ function metricGroups(specs, metrics, most) {
   return [...groups.values()].flatMap((group) => {
     const parts = [];
     for (let start = 0; start < group.specs.length; start += most) {
-      parts.push({ ...group, specs: group.specs.slice(start, start + most), names: null,
-        entries: new Map(), table: null, bytes: 0 });
+      parts.push({
+        ...group,
+        specs: group.specs.slice(start, start + most),
+        names: null,
+        entries: new Map(),
+        table: null,
+        bytes: 0,
+      });
     }
     return parts;
   });
@@ -76,8 +84,9 @@ function modelOf(spec, metrics) {
   const named = /\bmodel\s*=\s*(?:"([^"]*)"|([^\s,()="\\]+))/.exec(spec);
   if (named) return named[1] ?? named[2];
   const name = spec.trim().split(/[\s(]/, 1)[0];
-  return metrics.find((one) => one.name === name)?.options.find((option) => option.name === "model")?.default
-    ?? "minilm";
+  return (
+    metrics.find((one) => one.name === name)?.options.find((option) => option.name === "model")?.default ?? "minilm"
+  );
 }
 
 /** Counts the group's IDF table, if it needs one; the texts that the server does not take, as problems. */
@@ -87,9 +96,12 @@ async function fitTable(group, rows, { api, signal, lines, onStep }) {
   const textsOf = (row) => (group.texts === "sources" ? [row.source ?? ""] : row.references);
   const homes = rows.flatMap((row, place) => textsOf(row).map(() => lines[place]));
   const refused = [];
-  group.table = await idfTable(api, group.model, rows.flatMap(textsOf), signal, (place, error) => refused.push({
-    place: `line ${homes[place]}`,
-    message: `a text is left out of the IDF table: ${error.message.replace(/^texts\[\d+\]\s*/, "it ")}` }));
+  group.table = await idfTable(api, group.model, rows.flatMap(textsOf), signal, (place, error) =>
+    refused.push({
+      place: `line ${homes[place]}`,
+      message: `a text is left out of the IDF table: ${error.message.replace(/^texts\[\d+\]\s*/, "it ")}`,
+    }),
+  );
   if (!group.table && refused.length) throw new Error(`${refused[0].place}: ${refused[0].message}; no other is left`);
   group.bytes = JSON.stringify(group.table).length;
   return refused;
@@ -119,8 +131,12 @@ function nextSize(chunk, seconds, state) {
 }
 
 function sentRow(row) {
-  return { id: row.id.slice(0, 300), candidate: row.candidate, references: row.references,
-    ...(row.source === undefined ? {} : { source: row.source }) };
+  return {
+    id: row.id.slice(0, 300),
+    candidate: row.candidate,
+    references: row.references,
+    ...(row.source === undefined ? {} : { source: row.source }),
+  };
 }
 
 /** One answer per row: {scores, flags, errors, statistics} or {error}. */
@@ -143,7 +159,7 @@ async function scoredChunk(state, group, start, stop) {
     }
     state.halved = true;
     const middle = (start + stop) >> 1;
-    return [...await scoredChunk(state, group, start, middle), ...await scoredChunk(state, group, middle, stop)];
+    return [...(await scoredChunk(state, group, start, middle)), ...(await scoredChunk(state, group, middle, stop))];
   }
 }
 
@@ -194,15 +210,20 @@ function rowMessage(error) {
 function commonSignature(one, other) {
   if (one === undefined || one === other) return other;
   const parts = other.split("|");
-  return one.split("|").map((part, place) => (part === parts[place] ? part : `${part.split(":")[0]}:var`)).join("|");
+  return one
+    .split("|")
+    .map((part, place) => (part === parts[place] ? part : `${part.split(":")[0]}:var`))
+    .join("|");
 }
 
 async function finished(state, done, problems) {
   const { groups, run } = state;
-  const metrics = groups.flatMap((group) => group.names.map((name) => group.entries.get(name)
-    ?? group.probe.find((entry) => entry.metric === name))); // of a metric that took no row only the probe tells
-  const rows = state.rows.slice(0, done).map((row, index) => ({ ...row, ...mergedAnswers(state.scored[index],
-    groups) }));
+  const metrics = groups.flatMap((group) =>
+    group.names.map((name) => group.entries.get(name) ?? group.probe.find((entry) => entry.metric === name)),
+  ); // of a metric that took no row only the probe tells
+  const rows = state.rows
+    .slice(0, done)
+    .map((row, index) => ({ ...row, ...mergedAnswers(state.scored[index], groups) }));
   const systems = [...new Set(rows.map((row) => row.system))];
   const results = [];
   for (const system of systems) {
@@ -213,20 +234,31 @@ async function finished(state, done, problems) {
       results.push(result);
     }
   }
-  const doc = { format: "evalign.corpus", version: 1, evalign: run.version, metrics, systems, results, rows, problems,
-    comparison: null };
+  const doc = {
+    format: "evalign.corpus",
+    version: 1,
+    evalign: run.version,
+    metrics,
+    systems,
+    results,
+    rows,
+    problems,
+    comparison: null,
+  };
   if (systems.length > 1 && !run.signal?.aborted) doc.comparison = await comparisonOf(doc, run);
   return doc;
 }
 
 function mergedAnswers(answers, groups) {
   const merged = { scores: [], flags: [], errors: [], statistics: [] };
-  answers.forEach((answer, place) => groups[place].names.forEach((_name, metric) => {
-    merged.scores.push(answer.scores?.[metric] ?? null);
-    merged.flags.push(answer.flags?.[metric] ?? []);
-    merged.errors.push(answer.error ?? answer.errors[metric]);
-    merged.statistics.push(answer.statistics?.[metric] ?? null);
-  }));
+  answers.forEach((answer, place) =>
+    groups[place].names.forEach((_name, metric) => {
+      merged.scores.push(answer.scores?.[metric] ?? null);
+      merged.flags.push(answer.flags?.[metric] ?? []);
+      merged.errors.push(answer.error ?? answer.errors[metric]);
+      merged.statistics.push(answer.statistics?.[metric] ?? null);
+    }),
+  );
   if (merged.statistics.every((one) => one === null)) delete merged.statistics;
   return merged;
 }
@@ -253,8 +285,10 @@ async function addCorpusScore(result, pooled, { api }, problems) {
   try {
     result.corpus = (await api.pool(pooled)).corpus;
   } catch (error) {
-    problems.push({ place: `${result.metric} of all rows`,
-      message: `only the mean of the rows is shown: ${error.message}` });
+    problems.push({
+      place: `${result.metric} of all rows`,
+      message: `only the mean of the rows is shown: ${error.message}`,
+    });
   }
 }
 
