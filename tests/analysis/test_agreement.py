@@ -93,6 +93,8 @@ def test_williams_and_no_test():
         ({"level": "summary"}, "--document"),
         ({"test": "williams", "by": "lp"}, "Pearson over all rows"),
         ({"statistics": ("acc-eq",)}, "about correlations"),
+        ({"statistics": ("acc-eq",), "test": "none", "by": "lp"}, "leave out --by and --level"),
+        ({"statistics": ("acc-eq",), "test": "none", "level": "system"}, "leave out --by and --level"),
     ],
 )
 def test_plans_that_make_no_sense(options, said):
@@ -134,11 +136,18 @@ def test_lower_is_better_is_turned_round():
         ([Row("a", "x", ("y",))], InputError, "no row has a human score"),
         ([Row("a", "x", ("y",), human="fine")], FileFormatError, "row a: the human score human is 'fine'"),
         ([Row("a", "x", ("y",), human=[1])], FileFormatError, "expected a number"),
+        ([Row("a", "x", ("y",), human=10**400)], FileFormatError, "expected a number"),
     ],
 )
 def test_bad_ratings(rows, error, said):
     with pytest.raises(error, match=said):
         rate(InMemory(rows), [BERT])
+
+
+def test_columns_of_the_same_name_are_refused():
+    rows = [Row(str(place), "x", ("y",), human=place) for place in range(6)]
+    with pytest.raises(SpecError, match="two columns are called rouge1"):
+        rate(InMemory(rows), [evalign.metric("rouge1")], {"rouge1": dict.fromkeys(range(6), 1.0)})
 
 
 def test_too_few_rows_to_judge():
@@ -161,3 +170,11 @@ def test_better_before_worse():
     tables = rate_pairs(InMemory(better), InMemory(worse), [BERT])
     found = judge_pairs(*tables, Plan(statistics=("darr",), test="none", resampling=FEW))
     assert found.judgements[0].estimates["darr"].value == pytest.approx((3 - 1) / 4)  # a tie counts against
+
+
+def test_metrics_without_a_common_group_share_a_rank():
+    rows = [Row(str(place), "c", ("r",), extra={"g": "ab"[place > 2]}) for place in range(6)]
+    scores = {"m1": np.array([1.0, 2, 4, 1, 1, 1]), "m2": np.array([1.0, 1, 1, 2, 1, 4])}
+    data = RatedTable(rows, {"human": np.array([1.0, 3, 2, 1, 2, 3])}, scores, {}, {})
+    judged = judge(data, Plan(by="g", resampling=FEW))
+    assert [judgement.rank for judgement in judged.judgements] == [1, 1]

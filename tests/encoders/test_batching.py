@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalign.encoders.batching import pad, plan_batches
+from evalign.errors import ModelError
 from tiny_models import FAMILIES, SENTENCES, open_ort
 
 TEXTS = [*SENTENCES, "a", "", " ".join(SENTENCES[:3]), "river " * 9, SENTENCES[0], "漢字 river"]
@@ -75,3 +76,13 @@ def test_equal_texts_are_run_once(tiny):
 def test_no_texts_give_no_vectors(tiny):
     assert open_ort(tiny("bert")).encode([]) == []
     assert open_ort(tiny("bert")).encode([], pad_to=5) == []
+
+
+def test_vectors_that_are_no_numbers_are_refused(tiny, monkeypatch):
+    encoder = open_ort(tiny("bert"), (2,))
+    forward = encoder.forward
+    monkeypatch.setattr(
+        encoder, "forward", lambda ids, mask: np.where(ids[None, :, :, None] > 5, np.nan, forward(ids, mask))
+    )
+    with pytest.raises(ModelError, match="NaN or infinite"):
+        encoder.encode(["the river runs"])

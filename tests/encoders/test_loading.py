@@ -1,6 +1,8 @@
 """From a choice to an encoder: layers, backends, precisions, and the memory around it."""
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -11,7 +13,7 @@ from evalign.encoders.layers import parse_layers
 from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.encoders.pinned_models import tuned_layers
 from evalign.encoders.vector_cache import EmbeddingMemory
-from evalign.errors import LayerError, SpecError
+from evalign.errors import LayerError, SpecError, WeightsError
 from tiny_models import SENTENCES, open_ort
 
 
@@ -82,6 +84,32 @@ def test_onnx_runtime_is_loaded_with_its_telemetry_off(tiny):
 def test_an_encoder_is_opened_once_per_choice(tiny):
     choice = EncoderChoice(str(tiny("bert")), "1")
     assert open_encoder(choice) is open_encoder(choice)
+
+
+def test_a_checkpoint_written_anew_is_another_model(tiny, tmp_path):
+    directory = shutil.copytree(tiny("bert"), tmp_path / "checkpoint")
+    before = open_encoder(EncoderChoice(str(directory), "2"))
+    assert open_encoder(EncoderChoice(str(directory), "2")) is before
+    shutil.copy(tiny("bert", hidden_act="relu", initializer_range=0.5) / "model.safetensors", directory)
+    after = open_encoder(EncoderChoice(str(directory), "2"))
+    assert after is not before
+    assert after.encoder.name != before.encoder.name
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"num_hidden_layers": "3"}, "wrong kind"),
+        ({"num_attention_heads": 0}, "0 heads"),
+        ({"pad_token_id": "x"}, "pad_token_id"),
+    ],
+)
+def test_a_config_with_a_value_of_the_wrong_kind(tiny, tmp_path, change, said):
+    directory = shutil.copytree(tiny("bert"), tmp_path / "model")
+    config = json.loads((directory / "config.json").read_text())
+    (directory / "config.json").write_text(json.dumps(config | change))
+    with pytest.raises(WeightsError, match=said):
+        open_encoder(EncoderChoice(str(directory), "1"))
 
 
 def test_remembered_texts_are_not_run_again(tiny):

@@ -226,3 +226,11 @@ def test_a_wider_beam_is_never_worse_for_this_pair() -> None:
     narrow, wide = (Meteor(modules="exact", beam=beam).scorer().score([row])[0].statistics for beam in (1, 40))
     assert wide[-2:] == narrow[-2:] == (6, 6)
     assert wide[-3] <= narrow[-3]
+
+
+@needs_data
+def test_a_signature_of_other_data_is_refused() -> None:
+    own = evalign.metric("meteor").scorer().signature
+    assert evalign.metric(str(own)) == evalign.metric("meteor")
+    with pytest.raises(SpecError, match="pins METEOR's data"):
+        evalign.metric(str(own).replace(own.settings["data"], "deadbeef+00000000"))

@@ -15,7 +15,7 @@ from golden_sets import GOLDEN, OWN, RougeSet, golden_files, own_rouge_set, read
 from original_programs import RougeScript
 
 import evalign
-from evalign.errors import MissingExtraError
+from evalign.errors import MissingExtraError, TextTooLongError
 from evalign.metrics.lexical.rouge import word_lists
 from evalign.metrics.lexical.rouge.bootstrap import Bootstrap, resampled_sums
 from evalign.metrics.lexical.rouge.reading import ReadingOptions, normaliser
@@ -265,3 +265,9 @@ def test_the_script_finds_no_difference(script: RougeScript, seed: int) -> None:
         for letter, field in FIELDS.items():
             average = [report.pooled[field], *report.intervals[field]]
             assert average == expected.averages[metric][letter], (args, metric, letter)
+
+
+def test_weighted_runs_of_very_many_sentences_are_refused() -> None:
+    text = "\n".join(["one two three"] * 300)
+    with pytest.raises(TextTooLongError, match="pairs of sentences"):
+        evalign.metric("rougeW(mode=rouge155)").score([text], [text])

@@ -1,5 +1,8 @@
 """BERTScore against arithmetic done by hand on the vectors of its encoder."""
 
+import json
+import shutil
+
 import numpy as np
 import pytest
 
@@ -38,6 +41,47 @@ def test_scores_by_hand(tiny, family, layer, specials):
     pairs = zip(encoder.encode(CANDIDATES[:5]), encoder.encode(REFERENCES[:5]), strict=True)
     expected = [by_hand(one, other, specials) for one, other in pairs]
     np.testing.assert_allclose(np.stack(list(report), axis=1), expected, atol=1e-5)
+
+
+@pytest.fixture
+def negative_model(tiny, tmp_path):
+    """A model whose layer 0 gives `a` the opposite vector of every other token: all its similarities are -1."""
+    from safetensors.torch import load_file, save_file
+
+    directory = shutil.copytree(tiny("bert"), tmp_path / "negative")
+    tensors = load_file(directory / "model.safetensors")
+    pattern = tensors["embeddings.LayerNorm.bias"].sign()
+    vocabulary = json.loads((directory / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
+    for name in ("position_embeddings", "token_type_embeddings"):
+        tensors[f"embeddings.{name}.weight"].zero_()
+    tensors["embeddings.word_embeddings.weight"][:] = pattern
+    tensors["embeddings.word_embeddings.weight"][vocabulary["a"]] = -pattern
+    tensors["embeddings.LayerNorm.weight"][:] = 1
+    tensors["embeddings.LayerNorm.bias"].zero_()
+    save_file(tensors, directory / "model.safetensors", {"format": "pt"})
+    return directory
+
+
+def test_padding_never_wins_over_a_negative_similarity(negative_model):
+    """bert_score multiplies by the padding mask: a padded column has 0, above every negative similarity."""
+    metric = evalign.BERTScore(model=str(negative_model), layer="0", specials="drop")
+    report = metric.score(["a a", "c", "a b"], ["the river rose", "the river rose", "b"])
+    np.testing.assert_allclose(report["precision"], [-1, 1, 0], atol=1e-5)
+    np.testing.assert_allclose(report["recall"], [-1, 1, 1], atol=1e-5)
+    np.testing.assert_allclose(report["f1"], [0, 1, 0], atol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "mpnet"])
+def test_every_score_belongs_to_its_own_pair(tiny, family):
+    """torchmetrics sorts both sides by length and pairs what then lies beside each other."""
+    candidates = ["a", SENTENCES[0], "the river rose", " ".join(SENTENCES[2:4]), "no"]
+    references = [SENTENCES[4], "the fields", " ".join(SENTENCES[5:8]), "two pears", "nobody expected it"]
+    sorted_by_budget = metric(tiny, family, token_budget=64)
+    together = sorted_by_budget.score(candidates, references)
+    alone = [sorted_by_budget.score([c], [r]) for c, r in zip(candidates, references, strict=True)]
+    for field in together.fields:
+        np.testing.assert_allclose(together[field], [report[field][0] for report in alone], atol=1e-5)
+    assert len(set(np.round(together["f1"], 4))) == 5
 
 
 def test_special_tokens_may_be_matched_but_weigh_nothing(tiny):
@@ -107,6 +151,26 @@ def test_several_references_on_ragged_rows(tiny, mode):
         each = np.stack(list(metric(tiny).score([candidate] * len(group), group)), axis=1)
         expected = {"max-f1": each[each[:, 2].argmax()], "mean": each.mean(axis=0), "per-field-max": each.max(axis=0)}
         np.testing.assert_allclose(scores[row], expected[mode], atol=1e-6)
+
+
+def test_precision_and_recall_come_from_the_reference_with_the_best_f1(tiny):
+    """bert_score takes the maximum of each field: P = 1, R = 1, F = 0.90."""
+    references = [SENTENCES[0], SENTENCES[4], SENTENCES[1]]
+    each = np.stack(list(metric(tiny).score(["the river"] * 3, references)), axis=1)
+    best = np.stack(list(metric(tiny).score(["the river"], [references])), axis=1)[0]
+    np.testing.assert_allclose(best, each[each[:, 2].argmax()], atol=1e-6)
+    assert best[2] == pytest.approx(2 * best[0] * best[1] / (best[0] + best[1]))
+
+
+@pytest.mark.parametrize("references", [["the river rose"], ["the river rose"] * 3])
+def test_idf_of_identical_references_falls_back_to_equal_weights(tiny, references):
+    """Every df equals the number of texts, so every weight of a reference is log 1 = 0; bert_score gives R = NaN."""
+    candidates = ["the river", "the fields", "rose"][: len(references)]
+    report = metric(tiny, idf="references").score(candidates, references)
+    plain = metric(tiny).score(candidates, references)
+    assert np.isfinite(np.stack(list(report))).all()
+    np.testing.assert_allclose(report["recall"], plain["recall"], atol=1e-6)
+    assert report.flags["idf-zero"] == len(references)
 
 
 def test_an_idf_table_weighs_tokens_by_hand(tiny):

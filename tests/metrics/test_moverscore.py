@@ -97,3 +97,9 @@ def test_partial_transport_forgives_what_is_extra():
         for spec in ("transport=exact", "transport=partial, fraction=0.6")
     )
     assert part.score([longer], [text])["score"] > full.score([longer], [text])["score"]
+
+
+def test_unmatched_tokens_of_a_plan_are_those_without_mass():
+    plan = evalign.MoverScore(model="fake").align("one two three four", "two three")
+    words = [index for index in plan.unmatched_reference if not plan.reference.special[index]]
+    assert words == [], "all mass moves, so every word takes part"

@@ -123,6 +123,15 @@ def test_rescaling_by_hand_and_in_the_signature(tmp_path):
     assert "|base:no|" in plain.signature
 
 
+def test_nothing_is_called_rescaled_without_a_baseline(tiny):
+    """bert_score prints "-rescaled" although it found no baseline file."""
+    options = {"model_type": str(tiny("bert")), "num_layers": 2}
+    with pytest.raises(TableError, match="no baseline"):
+        evalign.score(["a"], ["a"], lang="en", rescale_with_baseline=True, **options)
+    _, signature = evalign.score(["a"], ["a"], return_hash=True, **options)
+    assert "|base:no|" in signature
+
+
 def test_reports_say_what_they_hold():
     report = evalign.BERTScore(model="fake").score(["a cat", ""], ["a cat", "x"], ids=["one", "two"])
     assert report.to_dict()["segments"][1] == {

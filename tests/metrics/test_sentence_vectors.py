@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import evalign
+from evalign.errors import SpecError
 
 TEXTS = 200
 
@@ -59,3 +60,11 @@ def test_endtoken_is_the_texts_own_last_token(minilm, texts, token, place):
 def test_last_layer_is_the_default(minilm):
     assert "|layer:6|" in evalign.SBert().score(["a"], ["b"]).signature
     assert evalign.SBert().score(["a b"], ["b"])["score"] == evalign.SBert(layer=6).score(["a b"], ["b"])["score"]
+
+
+@pytest.mark.parametrize(
+    "spec", ["endtoken(model=fake, specials=drop)", "sbert(model=fake, pooling=cls, specials=drop)"]
+)
+def test_a_word_never_stands_in_for_a_special_token(spec):
+    with pytest.raises(SpecError, match="specials=keep"):
+        evalign.metric(spec).score(["w x"], ["q z"])

@@ -12,6 +12,7 @@ import evalign
 from evalign.errors import SpecError
 from evalign.metrics.base import Metric
 from evalign.metrics.spec import format_spec, parse_spec
+from tiny_models import SENTENCES
 
 NAMES = st.from_regex(r"[A-Za-z][A-Za-z0-9_-]*", fullmatch=True)
 KEYS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]*", fullmatch=True)
@@ -66,17 +67,29 @@ def test_broken_signatures(broken):
 
 
 @pytest.mark.parametrize(
-    "options",
+    "spec",
     [
-        {}, {"layer": "3"}, {"layer": "1+2"}, {"specials": "drop"}, {"idf": "references"}, {"multiref": "mean"},
-        {"overlong": "truncate"}, {"overlong": "error", "max_length": 64}, {"idf": "sources", "layer": "0"},
+        "bertscore(model=fake)",
+        "bertscore(model=fake, layer=3)",
+        "bertscore(model=fake, layer=1+2)",
+        "bertscore(model=fake, specials=drop)",
+        "bertscore(model=fake, idf=references)",
+        "bertscore(model=fake, multiref=mean)",
+        "bertscore(model=fake, overlong=truncate)",
+        "bertscore(model=fake, overlong=error, max_length=64)",
+        "bertscore(model=fake, idf=sources, layer=0)",
+        "bertscore(model=fake, matching=recursive-argmax)",
+        "bertscore(model=fake, matching=auction)",
+        "lisascore(model=fake, method=auction, eps=0.0123456789)",
+        "lisascore(model=fake, method=recursive-topk, preset=authors, strict=true, denominator=max)",
+        "moverscore(model=fake, transport=partial, fraction=0.75, ngram=2)",
+        "sbert(model=fake, pooling=max)",
+        "endtoken(model=fake, token=cls)",
     ],
-    ids=str,
-)  # fmt: skip
-def test_the_signature_of_a_score_rebuilds_its_metric(options):
-    metric = evalign.BERTScore(model="fake", **options)
-    texts = ["a cat sat", "the dog"], ["the cat sat down", "a dog"]
-    report = metric.score(*texts, sources=texts[0])
+)
+def test_the_signature_of_a_score_rebuilds_its_metric(spec):
+    texts = ["a cat sat", "the"], ["the cat sat down", "a dog"]
+    report = evalign.metric(spec).score(*texts, sources=texts[0])
     rebuilt = evalign.metric(report.signature)
     again = rebuilt.score(*texts, sources=texts[0])
     assert again.signature == report.signature
@@ -90,6 +103,45 @@ def test_the_signature_of_minilm(minilm):
         f"multiref:max-f1|overlong:window|prec:fp32|v:{evalign.__version__}"
     )
     assert evalign.metric(report.signature).score(["a cat"], ["the cat"]).signature == report.signature
+
+
+@pytest.mark.parametrize("signature", ["meteor|x:1", "rouge1|x:1", "rouge1|mode:paper|v:0.1.0"])
+def test_signatures_that_are_not_whole(signature):
+    with pytest.raises(SpecError, match="missing"):
+        evalign.metric(signature)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"specials": "drop"}, {"layer": "1"}, {"multiref": "mean"}, {"overlong": "truncate"}, {"max_length": 30},
+        {"precision": "int8"}, {"idf": "references"}, {"layer": "1+2"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_whatever_changes_a_number_changes_the_signature(tiny, options):
+    """bert_score, torchmetrics and modern-bert-score give three numbers under one name."""
+    plain, changed = (
+        evalign.BERTScore(model=str(tiny("bert")), **{"layer": "2", **chosen}).score(["a"], ["b"])
+        for chosen in ({}, options)
+    )
+    assert plain.signature != changed.signature
+
+
+def test_other_weights_change_the_signature(tiny):
+    models = [str(tiny("bert", seed=seed)) for seed in (0, 1)]
+    assert len({evalign.BERTScore(model=model, layer="2").score(["a"], ["b"]).signature for model in models}) == 2
+
+
+def test_the_signature_tells_idf_corpora_apart(tiny):
+    """The package evaluate keeps its scorer under a key without the corpus: the second call gets the first's table."""
+    metric = evalign.BERTScore(model=str(tiny("bert")), layer="2", idf="references")
+    candidates, corpus = SENTENCES[:3], SENTENCES[4:7]
+    reports = [metric.score(candidates, texts) for texts in (corpus, corpus[::-1], [*corpus[:2], "another text"])]
+    digests = [report.signature.partition("|idf:references@")[2].partition("|")[0] for report in reports]
+    assert [len(digest) for digest in digests] == [8, 8, 8]
+    assert digests[0] == digests[1] != digests[2]  # the same texts in another order are the same corpus
+    np.testing.assert_array_equal(np.stack(list(metric.score(candidates, corpus))), np.stack(list(reports[0])))
 
 
 @pytest.mark.parametrize(
@@ -144,6 +196,7 @@ def test_any_metric_parses_back_to_an_equal_value(data):
     ("spec", "said"),
     [
         ("bertscor", "unknown metric 'bertscor'; did you mean bertscore"),
+        ("bertscore(model=fake, layer=all)", "score_layers"),
         ("bertscore(layr=4)", "no option 'layr'; did you mean layer"),
         ("bertscore(multiref=max)", "multiref=max: did you mean"),
         ("bertscore(max_length=ten)", "max_length=ten: expected a whole number"),

@@ -134,3 +134,14 @@ def test_every_shipped_baseline_says_where_it_comes_from():
 def test_what_does_not_ship_is_said(minilm):
     with pytest.raises(TableError, match="evalign baseline fit"):
         evalign.metric("lisascore(method=row-mask, rescale=true)").scorer()
+
+
+def test_a_baseline_is_for_the_matching_it_was_fitted_with(tmp_path):
+    texts = [f"{word} {place}" for word in ("red", "green", "blue") for place in range(6)]
+    fit_baseline(evalign.BERTScore(model="fake"), texts, pairs=30, more_choices=["2+1"]).save(tmp_path / "b.tsv")
+    used = {"model": "fake", "rescale": str(tmp_path / "b.tsv")}
+    assert evalign.BERTScore(layer="1+2", **used).score(["red 1"], ["red 1"])["f1"] == pytest.approx(1)
+    with pytest.raises(TableError, match="fitted with match greedy, not exact"):
+        evalign.LiSAScore(**used).scorer()
+    with pytest.raises(TableError, match="fitted with specials keep, not drop"):
+        evalign.BERTScore(specials="drop", **used).scorer()

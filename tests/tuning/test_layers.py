@@ -59,3 +59,8 @@ def test_bad_input():
         tune_layers(evalign.BERTScore(model="fake"), rated(10, human), ("0",), folds=1)
     with pytest.raises(UndefinedStatisticError, match="two documents"):
         choose(rated(10, human, documents=1), {"0": human}, resampling=RESAMPLING)
+
+
+def test_no_layer_is_best_where_none_has_a_value():
+    with pytest.raises(UndefinedStatisticError, match="no choice of layers"):
+        choose(rated(6, np.ones(6), documents=6), {"0": np.arange(6.0)}, resampling=Resampling(samples=50))
