@@ -87,7 +87,7 @@ def test_a_stream_cannot_be_read_twice_for_idf(folder, run):
     assert "evalign idf fit" in result.stderr
 
 
-def test_damaged_weights_and_wrong_digest(folder, run, minilm):
+def test_damaged_weights_and_wrong_digest(folder, run, minilm, monkeypatch):
     damaged = folder / "damaged"
     shutil.copytree(minilm, damaged)
     with (damaged / "model.safetensors").open("r+b") as stream:
@@ -100,8 +100,9 @@ def test_damaged_weights_and_wrong_digest(folder, run, minilm):
     with (wrong / "model.safetensors").open("r+b") as stream:
         stream.seek(-4, 2)
         stream.write(b"\x00\x00\x80\x3f")
-    environment = {"EVALIGN_CACHE": str(folder / "cache")}
-    result = run("score", "-c", "two.txt", "-r", "two.txt", cwd=folder, env=environment)
+    with monkeypatch.context() as patch:
+        patch.setenv("EVALIGN_CACHE", str(folder / "cache"))
+        result = run("score", "-c", "two.txt", "-r", "two.txt", cwd=folder)
     assert result.returncode == 2
     assert "not the weights of all-MiniLM-L6-v2" in result.stderr
     assert local_directory(KNOWN["minilm"]) == minilm

@@ -1,4 +1,4 @@
-"""The commands as a user types them, in a process of their own."""
+"""The commands as a user types them."""
 
 import csv
 import gzip
@@ -62,14 +62,14 @@ def test_every_input_gives_the_librarys_numbers(arguments, files, run, expected)
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz", "-"])
 def test_jsonl_is_grouped_by_system(name, files, run, expected):
-    stdin = (files / "rows.jsonl").read_text() if name == "-" else None
+    stdin = (files / "rows.jsonl").read_text() if name == "-" else ""
     results = means(run("score", name, "-m", SPEC, "--format", "json", cwd=files, stdin=stdin))
     assert [(result["system"], result["n"]) for result in results] == [("x", 3), ("y", 2)]
     assert results[0]["scores"]["f1"] == pytest.approx(expected["f1"][[0, 2, 4]].mean())
 
 
 def test_parquet(files, run, expected):
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="pip install pandas")
     pandas.DataFrame({"candidate": [r[0] for r in ROWS], "references": [[r[1]] for r in ROWS]}).to_parquet(
         files / "rows.parquet"
     )

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import jsonschema
@@ -51,10 +49,9 @@ def test_compare(run, tmp_path):
     assert len(document(tmp_path / "c.html")["rows"]) == 8
 
 
-def test_a_stream_is_read_once_and_shown(tmp_path):
-    command = [sys.executable, "-m", "evalign", "score", "-", "-m", FAKE, "--html", str(tmp_path / "p.html")]
+def test_a_stream_is_read_once_and_shown(run, tmp_path):
     rows = '{"candidate": "a </script> cat", "references": ["cat"], "human": 3}\n{"candidate": "b"}\n'
-    done = subprocess.run(command, input=rows, capture_output=True, text=True)
+    done = run("score", "-", "-m", FAKE, "--html", str(tmp_path / "p.html"), stdin=rows)
     assert done.returncode == 3, done.stderr  # the second row has no references
     read = document(tmp_path / "p.html")
     assert [row["candidate"] for row in read["rows"]] == ["a </script> cat", "b"]

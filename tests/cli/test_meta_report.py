@@ -39,14 +39,14 @@ def test_a_place_that_cannot_be_written_is_said_before_scoring(option, rated_fil
     assert done.stdout == ""
 
 
-def test_without_matplotlib_the_command_says_what_to_install(rated_file, run, tmp_path):
+def test_without_matplotlib_the_command_says_what_to_install(rated_file, run_process, tmp_path):
     blocked = tmp_path / "blocked" / "matplotlib"
     blocked.mkdir(parents=True)
     (blocked / "__init__.py").write_text("raise ImportError('blocked')")
     without = {"PYTHONPATH": str(blocked.parent)}
-    done = run("meta", rated_file.name, "-m", SPEC, "--html", "page.html", cwd=rated_file.parent, env=without)
+    done = run_process("meta", rated_file.name, "-m", SPEC, "--html", "p.html", cwd=rated_file.parent, env=without)
     assert done.returncode == 2
     assert "pip install 'evalign[plots]'" in done.stderr
     assert "Traceback" not in done.stderr
-    plain = run("meta", rated_file.name, "-m", SPEC, "--samples", "20", cwd=rated_file.parent, env=without)
+    plain = run_process("meta", rated_file.name, "-m", SPEC, "--samples", "20", cwd=rated_file.parent, env=without)
     assert plain.returncode == 0, plain.stderr

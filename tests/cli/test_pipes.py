@@ -1,4 +1,4 @@
-"""Pipes, odd encodings and markup, as a shell hands them over."""
+"""Pipes, exit codes, odd encodings and markup, as a shell hands them over."""
 
 import subprocess
 import sys
@@ -14,6 +14,12 @@ def test_files_may_be_pipes(tmp_path):
     assert "\t2\t0\t" in done.stdout
 
 
+def test_a_process_ends_with_the_exit_code_and_one_sentence(run_process, tmp_path):
+    done = run_process("score", "nowhere.jsonl", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "evalign: nowhere.jsonl: no such file\n"
+
+
 def test_equal_metrics_are_scored_once(run, tmp_path):
     (tmp_path / "a.txt").write_text("one two\nthree\n")
     specs = ["-m", "bertscore(model=fake)", "-m", "bertscore( model=fake )"]
@@ -22,8 +28,8 @@ def test_equal_metrics_are_scored_once(run, tmp_path):
     assert "\t2\t0\t" in done.stdout
 
 
-def test_output_is_utf_8_whatever_the_locale(run):
-    done = run("align", "a b", "a c", "-m", "bertscore(model=fake)", env={"PYTHONIOENCODING": "ascii"})
+def test_output_is_utf_8_whatever_the_locale(run_process):
+    done = run_process("align", "a b", "a c", "-m", "bertscore(model=fake)", env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr
     assert "█" in done.stdout
 

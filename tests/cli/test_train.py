@@ -35,7 +35,6 @@ def pairs(tmp_path):
     return file
 
 
-@pytest.mark.slow
 def test_train_then_score(run, tiny, pairs, tmp_path):
     command = ("train", "pairs.jsonl", "-o", "tuned", "--model", str(tiny("bert")), *FAST)
     first = run(*command, cwd=tmp_path)
@@ -52,7 +51,6 @@ def test_train_then_score(run, tiny, pairs, tmp_path):
     assert "choose another -o, or delete it" in other.stderr
 
 
-@pytest.mark.slow
 def test_columns_mapping_and_pooling(run, tiny, pairs, tmp_path):
     rows = [json.loads(line) for line in pairs.read_text().splitlines()]
     lines = [f"{row['candidate']}\t{row['reference']}\t{1 + (row['human'] > 0) * 3}" for row in rows]
@@ -76,7 +74,6 @@ def test_lstm(run, pairs, tmp_path):
     assert scored.returncode == 0, scored.stderr
 
 
-@pytest.mark.slow
 def test_lstm_knows_no_word_of_the_dev_pairs(run, tiny, pairs, tmp_path):
     """Every pair has its number as a word; the model's word vectors are shorter than those of MiniLM, and are taken."""
     done = run("train", "pairs.jsonl", "-o", "lstm", "--lstm", "--model", str(tiny("bert")), *FAST, cwd=tmp_path)
@@ -97,7 +94,6 @@ def test_combine(run, pairs, tmp_path):
     assert scored.returncode == 0, scored.stderr
 
 
-@pytest.mark.slow  # every one loads torch in a process of its own
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

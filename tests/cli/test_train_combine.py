@@ -40,7 +40,6 @@ def test_train_and_score(run, rated):
     assert result["signature"].startswith(f"learned|file:{content['sha256'][:8]}|parts:")
 
 
-@pytest.mark.slow
 def test_a_finished_file_is_not_lost(run, rated):
     command = ("train", "rated.jsonl", "--combine", "-m", "chrf", "--aspect", "adequacy", "-o", "ours.json")
     assert run(*command, cwd=rated).returncode == 0
