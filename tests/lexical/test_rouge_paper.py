@@ -284,6 +284,24 @@ def test_defaults_are_one_value_however_written() -> None:
     assert evalign.metric("rougeL(mode=rouge155, multiref=average)") == evalign.metric("rougeL(mode=rouge155)")
 
 
+@pytest.mark.parametrize("n", range(1, 10))
+def test_the_n_of_ngrams_stands_in_the_name(n: int) -> None:
+    metric = evalign.metric(f"rouge{n}(stem=true)")
+    former = getattr(evalign, f"Rouge{n}")
+    assert metric == evalign.RougeN(n=n, stem="true") == former(stem=True) == evalign.metric(str(metric))
+    assert (metric.name, str(metric), str(former())) == (f"rouge{n}", f"rouge{n}(stem=true)", f"rouge{n}")
+    assert metric != evalign.RougeN(n=n % 9 + 1, stem="true")
+    assert "n" not in metric.signature().settings
+    with pytest.raises(SpecError, match=f"rouge{n} has no option 'n'"):
+        evalign.metric(f"rouge{n}(n={n})")
+
+
+@pytest.mark.parametrize("n", [0, 10])
+def test_an_n_without_a_name_is_refused(n: int) -> None:
+    with pytest.raises(SpecError, match="expected 1 to 9"):
+        evalign.RougeN(n=n)
+
+
 def test_a_signature_with_other_word_lists_is_refused() -> None:
     signature = evalign.metric("rouge1(mode=rouge155, stem=true)").score(["a"], ["a"]).signature
     with pytest.raises(SpecError, match="lexicon"):
@@ -375,20 +393,22 @@ def table(reference: str, candidate: str, weight: float) -> tuple[float, list[in
 
 @given(letters, letters, st.sampled_from([1, 1.2, 1.5, 2, 3]))
 def test_subsequences(reference: str, candidate: str, weight: float) -> None:
-    assert (lcs.lcs_length(reference, candidate), lcs.lcs_path(reference, candidate)) == table(reference, candidate, 1)
+    length, path = table(reference, candidate, 1)
+    assert lcs.lcs_lengths([candidate], [reference]) == length
+    assert [place for place, _ in lcs.lcs_cells(reference, candidate)] == path
     value, path = table(reference, candidate, weight)
-    assert lcs.weighted_path(reference, candidate, weight) == path
-    assert lcs.weighted_length(reference, candidate, weight) == pytest.approx(value)
+    assert [place for place, _ in lcs.weighted_cells(reference, candidate, weight)] == path
+    assert lcs.weighted_length(candidate, reference, weight) == pytest.approx(value)
 
 
 @given(letters, letters, st.sampled_from([None, 0, 1, 4]))
-def test_skip_bigrams(one: str, other: str, skip: int | None) -> None:
+def test_skip_bigrams(candidate: str, reference: str, skip: int | None) -> None:
     def pairs(text: str) -> Counter[tuple[str, str]]:
         close = (pair for pair in combinations(range(len(text)), 2) if skip is None or pair[1] - pair[0] <= skip + 1)
         return Counter((text[i], text[j]) for i, j in close)
 
-    assert pair_hits(one, other, skip) == (pairs(one) & pairs(other)).total()
-    assert pair_count(len(one), skip) == pairs(one).total()
+    assert pair_hits(candidate, reference, skip) == (pairs(candidate) & pairs(reference)).total()
+    assert pair_count(len(candidate), skip) == pairs(candidate).total()
 
 
 @given(st.lists(st.tuples(letters, letters), min_size=1, max_size=6), st.integers(1, 5))
@@ -396,8 +416,8 @@ def test_ngrams(pairs: list[tuple[str, str]], order: int) -> None:
     def grams(text: str) -> Counter[str]:
         return Counter(text[i : i + order] for i in range(len(text) - order + 1))
 
-    expected = [(grams(one) & grams(other)).total() for one, other in pairs]
-    assert common_grams([one for one, _ in pairs], [other for _, other in pairs], order).tolist() == expected
+    expected = [(grams(candidate) & grams(reference)).total() for candidate, reference in pairs]
+    assert common_grams(*zip(*pairs, strict=True), order).tolist() == expected
 
 
 def test_ngrams_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -410,13 +430,13 @@ def test_ngrams_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [common_grams(*texts, order).tolist() for order in (1, 2, 3)] == whole
 
 
-def test_a_reader_forgets_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "REMEMBERED", 2000)
+def test_a_reader_empties_its_cache_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "CACHE_BYTES", 2000)
     reader = Reader(ReadingOptions())
     for number in range(200):
-        known = reader.read([f"new{number} words", "words here"])
-        assert known[f"new{number} words"].letters[1] == known["words here"].letters[0]
-        assert len(known) < 20
+        readings = reader.read([f"new{number} words", "words here"])
+        assert readings[f"new{number} words"].letters[1] == readings["words here"].letters[0]
+        assert len(readings) < 20
 
 
 def test_more_words_than_letters() -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import click
 from rich.table import Table
 from rich.text import Text
 
 from evalign.cli.options import stdout_console
 from evalign.metrics.base import Metric
-from evalign.metrics.registry import METRICS, metric_class
+from evalign.metrics.options import option_fields
+from evalign.metrics.registry import METRICS, metric
 
 
 @click.command()
@@ -27,7 +26,7 @@ def metrics(name: str | None) -> None:
         console.print(_overview())
         console.print(Text("\noptions of one: evalign metrics NAME", style="dim"))
     else:
-        chosen = metric_class(name)
+        chosen = metric(name)
         console.print(Text.assemble((chosen.name, "bold"), f": {chosen.about}\n"))
         console.print(_options(chosen))
 
@@ -36,9 +35,9 @@ def _overview() -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("metric", "fields", "range", "better", "needs", "empty text", "several references", "what it is"):
         table.add_column(column, overflow="fold")
-    for one in map(metric_class, METRICS):
+    for one in map(metric, METRICS):
         low, high = one.bounds
-        several = next((item.default for item in dataclasses.fields(one) if item.name == "multiref"), "-")
+        several = next((item.default for item in option_fields(one) if item.name == "multiref"), "-")
         table.add_row(
             one.name, " ".join(one.fields), f"{low:g} to {high:g}", "higher" if one.higher_is_better else "lower",
             " ".join(one.needs) or "-", f"{one.worst:g}", str(several), Text(one.about),
@@ -46,11 +45,11 @@ def _overview() -> Table:
     return table
 
 
-def _options(chosen: type[Metric]) -> Table:
+def _options(chosen: Metric) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("option", "default", "values", "what it is"):
         table.add_column(column, overflow="fold")
-    for item in dataclasses.fields(chosen):
+    for item in option_fields(chosen):
         default = "tuned" if item.default is None else str(item.default).lower()
         table.add_row(item.name, default, " ".join(item.metadata["choices"]), Text(item.metadata["about"]))
     return table

@@ -37,7 +37,7 @@ class Pair:
 def steps(metric: Rouge, pair: Pair) -> list[RenderableType]:
     """What is counted, metric by metric."""
     if isinstance(metric, RougeN):
-        return [_heading(f"{metric.order}-grams in both"), *_ngrams(metric, pair)]
+        return [_heading(f"{metric.n}-grams in both"), *_ngrams(metric, pair)]
     if isinstance(metric, RougeMEAD):
         return [_heading("Each sentence with the one it shares most words in order with"), *_best_pairs(pair)]
     if isinstance(metric, RougeS):
@@ -48,12 +48,12 @@ def steps(metric: Rouge, pair: Pair) -> list[RenderableType]:
         return _sequence(pair)
     if isinstance(metric, UnionLCS):
         return [_heading("Union LCS: words of each reference sentence on a path to any candidate sentence"),
-                *_marked(pair, metric.marked(pair.candidate, pair.reference))]  # fmt: skip
+                *_marked(pair, metric.counted(pair.candidate, pair.reference))]  # fmt: skip
     return []
 
 
 def _ngrams(metric: RougeN, pair: Pair) -> list[RenderableType]:
-    grams = [_grams(reading.letters, metric.order) for reading in (pair.candidate, pair.reference)]
+    grams = [_grams(reading.letters, metric.n) for reading in (pair.candidate, pair.reference)]
     both = grams[0] & grams[1]
     rows = [(pair.text(gram), str(grams[0][gram]), str(grams[1][gram]), str(hit)) for gram, hit in both.items()]
     lines = _table(("n-gram", "candidate", "reference", "counted"), rows)
@@ -68,14 +68,13 @@ def _grams(letters: str, order: int) -> Counter[str]:
 def _sequence(pair: Pair) -> list[RenderableType]:
     """The table of LCS lengths; marked cells are the words on the path."""
     reference, candidate = pair.reference.letters, pair.candidate.letters
-    length = lcs.lcs_length(reference, candidate)
     parts: list[RenderableType] = [_heading("Longest common subsequence: reference down, candidate across")]
     if len(reference) * len(candidate) <= LISTED_CELLS:
         cells = lcs.lcs_cells(reference, candidate)
         if _fits(reference, candidate):
             parts.append(_grid(pair, lcs.weighted_rows(reference, candidate, 1), cells))
         parts += _listed("path", [pair.words[reference[place]] for place, _ in reversed(cells)])
-    return [*parts, Text(f"   {length} words")]
+    return [*parts, Text(f"   {lcs.lcs_lengths([reference], [candidate])[0]} words")]
 
 
 def _marked(pair: Pair, marked: Sequence[Sequence[int]]) -> list[RenderableType]:
@@ -100,7 +99,7 @@ def _best_pairs(pair: Pair) -> list[RenderableType]:
         lengths, _ = lcs.best_lengths(own, others)
         lines.append(Text(f"   {name} sentences", style="dim"))
         for sentence, length in list(zip(own, lengths, strict=True))[:SHOWN]:
-            partner = max(others, key=lambda other: lcs.lcs_length(sentence, other))
+            partner = others[int(lcs.lcs_lengths([sentence] * len(others), others).argmax())]
             lines.append(Text(f"      {length} of {len(sentence)}: {pair.text(sentence)}  ~  {pair.text(partner)}"))
         lines.append(Text(f"      sum {int(lengths.sum())}"))
     return lines
@@ -132,8 +131,8 @@ def _skip_bigrams(metric: RougeS, pair: Pair) -> list[RenderableType]:
         both = _pairs(texts[0], metric.gap) & _pairs(texts[1], metric.gap)
         lines += _listed("", [pair.text(two) + (f" ×{hit}" if hit > 1 else "") for two, hit in both.items()])
     if isinstance(metric, RougeSU):
-        words, model, peer = metric.word_counts(pair.candidate, pair.reference)
-        lines.append(Text(f"   and single words: {words} in both, of {peer} and {model}"))
+        words = metric.word_counts(pair.candidate, pair.reference)
+        lines.append(Text(f"   and single words: {words.hit} in both, of {words.peer} and {words.model}"))
     said = f"{counts.hit} hits; candidate {counts.peer}, reference {counts.model} in all"
     return [*lines, Text(f"   {said}")]
 

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from evalign.metrics.corpus import Corpus
+from evalign.metrics.lexical.rouge.formula import f_measure, rounded
 from evalign.types import Floats, Ints, Segment
 
 FIELDS = ("recall", "precision", "f1")  # in the script's order
@@ -21,7 +22,7 @@ BLOCK = 256  # random numbers per resample held at once
 
 
 class Bootstrap(Corpus):
-    """The script's -c and -r, and -t 1 if `tokens` are to be counted over the corpus instead of rows."""
+    """The script's options -c and -r, and -t 1 (`tokens`): the counts of all rows are summed, then divided."""
 
     def __init__(self, alpha: float = 0.5, confidence: float = 95, resamples: int = 1000, tokens: bool = False) -> None:
         self._alpha, self._confidence, self._resamples, self._tokens = alpha, confidence, resamples, tokens
@@ -56,7 +57,7 @@ class Bootstrap(Corpus):
 
     @cached_property
     def _samples(self) -> Floats:
-        """(field, resample): the means of the resamples, sorted."""
+        """(field, resample): the means of the resamples, in ascending order."""
         # The script sorts "id.system" as bytes; equal ids are ordered by score, so that shards may come in any order.
         ordered = sorted(self._rows, key=lambda row: (f"{row[0]}.".encode("utf-8", "surrogatepass"), row[1]))
         sums = resampled_sums(np.array([values for _, values in ordered]).T, self._resamples)
@@ -66,10 +67,7 @@ class Bootstrap(Corpus):
         model, peer, hit = sums
         recall = np.divide(hit, model, out=np.zeros_like(hit), where=model > 0)
         precision = np.divide(hit, peer, out=np.zeros_like(hit), where=peer > 0)
-        below = (1 - self._alpha) * precision + self._alpha * recall
-        return np.array(
-            [recall, precision, np.divide(recall * precision, below, out=np.zeros_like(hit), where=below > 0)]
-        )
+        return np.array([recall, precision, f_measure(precision, recall, self._alpha)])
 
 
 def resampled_sums(values: Floats, resamples: int) -> Floats:
@@ -83,11 +81,6 @@ def resampled_sums(values: Floats, resamples: int) -> Floats:
         # Reduction over the first axis adds one draw after the other, as the script does.
         sums = np.add.reduce(np.concatenate([sums[None], values[:, drawn].transpose(1, 0, 2)]), axis=0)
     return sums
-
-
-def rounded(value: float) -> float:
-    """What the script keeps of a number: five places."""
-    return float(f"{value:.5f}")
 
 
 def _draw(state: Ints, count: int, rows: int) -> tuple[Ints, Ints]:

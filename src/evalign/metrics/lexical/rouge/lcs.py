@@ -7,8 +7,9 @@ a tie towards the beginning of the reference. Texts beyond the stated sizes are 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from rapidfuzz import process
@@ -23,19 +24,14 @@ PATH_PAIRS = 10**6  # of sentences
 WEIGHTED_CELLS = 4 * 10**8  # about ten seconds
 WEIGHTED_PATH_CELLS = 2 * 10**8
 WEIGHTED_PAIRS = 40_000  # of sentences; about ten seconds
+Cells = list[tuple[int, int]]  # matches as (place in the reference, place in the candidate), last first
 
 
-def lcs_length(one: str, other: str) -> int:
-    """Words in a longest common subsequence."""
-    _check(len(one) * len(other), LENGTH_CELLS, "words times words")
-    length: int = LCSseq.similarity(one, other)
-    return length
-
-
-def lcs_lengths(one: Sequence[str], other: Sequence[str]) -> Ints:
-    """The same for many pairs."""
-    _check(max(map(len, one), default=0) * max(map(len, other), default=0), LENGTH_CELLS, "words times words")
-    return np.fromiter(map(LCSseq.similarity, one, other), dtype=np.int64, count=len(one))
+def lcs_lengths(candidates: Sequence[str], references: Sequence[str]) -> Ints:
+    """For each pair of texts the number of words in a longest common subsequence."""
+    longest = [max(map(len, texts), default=0) for texts in (candidates, references)]
+    _check(longest[0] * longest[1], LENGTH_CELLS, "words times words")
+    return np.fromiter(map(LCSseq.similarity, candidates, references), dtype=np.int64, count=len(candidates))
 
 
 def best_lengths(reference: Sequence[str], candidate: Sequence[str]) -> tuple[Ints, Ints]:
@@ -50,13 +46,8 @@ def best_lengths(reference: Sequence[str], candidate: Sequence[str]) -> tuple[In
     return for_reference, for_candidate
 
 
-def lcs_path(reference: str, candidate: str) -> list[int]:
-    """Places in the reference that the path marks, last first."""
-    return [place for place, _ in lcs_cells(reference, candidate)]
-
-
-def lcs_cells(reference: str, candidate: str) -> list[tuple[int, int]]:
-    """The matches on the path, (place in the reference, in the candidate), last first."""
+def lcs_cells(reference: str, candidate: str) -> Cells:
+    """The matches on the path of the LCS table."""
     _check(len(reference) * len(candidate), PATH_CELLS, "words times words")
     places: defaultdict[str, int] = defaultdict(int)
     for place, letter in enumerate(candidate):
@@ -69,84 +60,72 @@ def lcs_cells(reference: str, candidate: str) -> list[tuple[int, int]]:
         if matches:
             row = ((row + matches) | (row - matches)) & full
         rows.append(row)
-    return _trace(rows, reference, candidate)
+
+    def goes_left(i: int, j: int) -> bool:
+        """Whether the cell to the left is larger than the one above."""
+        row, above = rows[i], rows[i - 1]
+        return bool(row >> (j - 1) & 1) and row is not above and _zeros(above, j) < _zeros(row, j)
+
+    return _path(reference, candidate, goes_left)
 
 
-def union_hits(reference: Sequence[str], candidate: Sequence[str]) -> list[list[int]]:
-    """Per reference sentence, the places on the path against any candidate sentence, in order."""
-    _check(len(reference) * len(candidate), PATH_PAIRS, "sentences times sentences")
-    words = [frozenset(sentence) for sentence in candidate]
-    found = []
-    for sentence in reference:
-        marked: set[int] = set()
-        own = frozenset(sentence)
-        for other, others_words in zip(candidate, words, strict=True):
-            if not own.isdisjoint(others_words):
-                marked.update(lcs_path(sentence, other))
-        found.append(sorted(marked))
-    return found
+def lcs_places(reference: Sequence[str], candidate: Sequence[str]) -> list[list[int]]:
+    """Per reference sentence, the places on an LCS with any candidate sentence, in order."""
+    _check(len(reference) * len(candidate), PATH_PAIRS, "pairs of sentences")
+    return _places_on_paths(reference, candidate, lcs_cells)
 
 
-def clipped(sentences: Sequence[str], marked: Sequence[Sequence[int]], left: Counter[str]) -> list[list[int]]:
-    """The marked places that count: each uses up one of the `left` occurrences of its word."""
-    kept: list[list[int]] = []
-    for sentence, places in zip(sentences, marked, strict=True):
-        kept.append([])
-        for place in places:
-            if left[sentence[place]] > 0:
-                left[sentence[place]] -= 1
-                kept[-1].append(place)
-    return kept
+def weighted_places(reference: Sequence[str], candidate: Sequence[str], weight: float) -> list[list[int]]:
+    """The same on the paths of weighted tables."""
+    _check(len(reference) * len(candidate), WEIGHTED_PAIRS, "pairs of sentences")
+    return _places_on_paths(reference, candidate, partial(weighted_cells, weight=weight))
 
 
-def common_words(one: str, other: str) -> Counter[str]:
-    """How often each word can be used up on both sides."""
-    return Counter(one) & Counter(other)
-
-
-def weighted_length(one: str, other: str, weight: float) -> float:
+def weighted_length(candidate: str, reference: str, weight: float) -> float:
     """WLCS (Lin 2004): a run of k matches is worth k^weight."""
-    _check(len(one) * len(other), WEIGHTED_CELLS, "words times words")
-    rows, columns = sorted((one, other), key=len)
-    values, _ = _weighted_table(rows, columns, weight, None)
+    _check(len(candidate) * len(reference), WEIGHTED_CELLS, "words times words")
+    rows, columns = sorted((candidate, reference), key=len)
+    values = _weighted_table(rows, columns, weight)
     return float(values[-1]) if len(values) else 0.0
 
 
-def weighted_path(reference: str, candidate: str, weight: float) -> list[int]:
-    """Places in the reference on the path of the weighted table, last first."""
-    return [place for place, _ in weighted_cells(reference, candidate, weight)]
-
-
-def weighted_cells(reference: str, candidate: str, weight: float) -> list[tuple[int, int]]:
-    """The matches on the path of the weighted table, last first."""
+def weighted_cells(reference: str, candidate: str, weight: float) -> Cells:
+    """The matches on the path of the weighted table."""
     _check(len(reference) * len(candidate), WEIGHTED_PATH_CELLS, "words times words")
     left = np.zeros((len(reference), len(candidate)), dtype=np.bool_)
     _weighted_table(reference, candidate, weight, left)
-    i, j, cells = len(reference), len(candidate), []
-    while i and j:
-        if reference[i - 1] == candidate[j - 1]:
-            i, j = i - 1, j - 1
-            cells.append((i, j))
-        elif left[i - 1, j - 1]:
-            j -= 1
-        else:
-            i -= 1
-    return cells
+    return _path(reference, candidate, lambda i, j: bool(left[i - 1, j - 1]))
 
 
 def weighted_rows(rows: str, columns: str, weight: float) -> Floats:
     """The whole weighted table, for people to look at."""
-    return np.array([_weighted_table(rows[: i + 1], columns, weight, None)[0] for i in range(len(rows))])
+    return np.array([_weighted_table(rows[: i + 1], columns, weight) for i in range(len(rows))])
 
 
-def _trace(rows: list[int], reference: str, candidate: str) -> list[tuple[int, int]]:
+def _places_on_paths(
+    reference: Sequence[str], candidate: Sequence[str], path: Callable[[str, str], Cells]
+) -> list[list[int]]:
+    words = [frozenset(sentence) for sentence in candidate]
+    places = []
+    for sentence in reference:
+        marked: set[int] = set()
+        own_words = frozenset(sentence)
+        for candidate_sentence, candidate_words in zip(candidate, words, strict=True):
+            if not own_words.isdisjoint(candidate_words):
+                marked.update(place for place, _ in path(sentence, candidate_sentence))
+        places.append(sorted(marked))
+    return places
+
+
+def _path(reference: str, candidate: str, goes_left: Callable[[int, int], bool]) -> Cells:
+    """Walks from the last corner of a table; `goes_left(i, j)` decides where the words of a cell differ."""
     i, j, cells = len(reference), len(candidate), []
     while i and j:
         if reference[i - 1] == candidate[j - 1]:
             i, j = i - 1, j - 1
             cells.append((i, j))
-        elif rows[i] >> (j - 1) & 1 and rows[i] is not rows[i - 1] and _zeros(rows[i - 1], j) < _zeros(rows[i], j):
-            j -= 1  # the cell to the left is larger than the one above
+        elif goes_left(i, j):
+            j -= 1
         else:
             i -= 1
     return cells
@@ -157,8 +136,8 @@ def _zeros(row: int, columns: int) -> int:
     return columns - (row & ((1 << columns) - 1)).bit_count()
 
 
-def _weighted_table(rows: str, columns: str, weight: float, left: Bools | None) -> tuple[Floats, Ints]:
-    """The last row and its run lengths; `left` is filled with where the path goes left.
+def _weighted_table(rows: str, columns: str, weight: float, left: Bools | None = None) -> Floats:
+    """The last row; `left` is filled with where the path goes left.
 
     A match always extends the diagonal, even where the cell to the left is larger, as the paper and the script have it:
     a row is a running maximum that starts anew at each match.
@@ -167,7 +146,7 @@ def _weighted_table(rows: str, columns: str, weight: float, left: Bools | None) 
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place, letter in enumerate(columns):
         places[letter].append(place)
-    matches = {letter: np.array(found) for letter, found in places.items()}
+    matches = {letter: np.array(columns_of) for letter, columns_of in places.items()}
     above, runs = np.zeros(len(columns) + 1), np.zeros(len(columns) + 1, dtype=np.int64)
     rising = True
     for number, letter in enumerate(rows):
@@ -187,21 +166,19 @@ def _weighted_table(rows: str, columns: str, weight: float, left: Bools | None) 
         if left is not None:
             left[number] = above[1:] < row[:-1]
         above, runs = row, longer
-    return above[1:], runs[1:]
+    return above[1:]
 
 
 def _restarting_maximum(cells: Floats, starts: Ints) -> Floats:
-    """A running maximum that forgets at each start. Complex numbers compare by their real part, the storey, first."""
-    storey = np.zeros(len(cells))
-    storey[starts] = 1
-    both = np.empty(len(cells), dtype=np.complex128)
-    both.real, both.imag = np.cumsum(storey), cells
-    return np.asarray(np.maximum.accumulate(both).imag)
+    """A running maximum that begins anew at each start.
 
-
-def check_weighted_pairs(pairs: int) -> None:
-    """Raises if so many pairs of sentences would take too long."""
-    _check(pairs, WEIGHTED_PAIRS, "pairs of sentences")
+    Complex numbers compare by their real part first, which is here the number of starts so far.
+    """
+    is_start = np.zeros(len(cells))
+    is_start[starts] = 1
+    numbered = np.empty(len(cells), dtype=np.complex128)
+    numbered.real, numbered.imag = np.cumsum(is_start), cells
+    return np.asarray(np.maximum.accumulate(numbered).imag)
 
 
 def _check(size: int, largest: int, what: str) -> None:

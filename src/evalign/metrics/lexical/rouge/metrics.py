@@ -6,151 +6,74 @@ its counting, rounding and bootstrap. Each class says what it counts; reading, s
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
-import numpy as np
-
-from evalign.metrics.base import option
-from evalign.metrics.corpus import Corpus
 from evalign.metrics.lexical.rouge import lcs
-from evalign.metrics.lexical.rouge.bootstrap import Bootstrap, rounded
+from evalign.metrics.lexical.rouge.formula import Counts, rounded_counts, shares
 from evalign.metrics.lexical.rouge.ngrams import common_grams
-from evalign.metrics.lexical.rouge.options import RougeOptions
+from evalign.metrics.lexical.rouge.options import Problem
 from evalign.metrics.lexical.rouge.reading import Reading
-from evalign.metrics.lexical.rouge.scoring import Counts, RougeScorer
+from evalign.metrics.lexical.rouge.scoring import Rouge
 from evalign.metrics.lexical.rouge.skip_bigrams import pair_count, pair_hits
-from evalign.types import Floats, Ints, Row
+from evalign.metrics.options import option
+from evalign.types import Floats
 
 SENTENCES = option("lines", "lines are sentences, or split them by rule", ("lines", "split"))
-HEAVIEST = 5.0  # a power of 100,000 words must stay a number
+LONGEST_NGRAM = 9
+LARGEST_WEIGHT = 5.0  # a power of 100,000 words must stay a number
 
 
 @dataclass(frozen=True)
-class Rouge(RougeOptions):
-    """A ROUGE metric: what it counts in a pair of texts."""
-
-    shortest: ClassVar[int] = 1
-
-    def scorer(self, corpus: Iterable[Row] | None = None) -> RougeScorer:
-        """Ready at once; word lists are read if the options need them."""
-        return RougeScorer(self, self)
-
-    def corpus(self) -> Corpus | None:
-        """The script resamples; the paper's corpus score is the mean."""
-        return Bootstrap(self.alpha) if self.mode == "rouge155" else None
-
-    def pairs(self, candidates: Sequence[Reading], references: Sequence[Reading]) -> tuple[Floats, Floats]:
-        """Precision and recall of many pairs in the paper's way; 0 where a text is empty."""
-        found = [
-            self.pair(candidate, reference) if candidate.letters and reference.letters else (0.0, 0.0)
-            for candidate, reference in zip(candidates, references, strict=True)
-        ]
-        precision, recall = np.array(found).reshape(-1, 2).T
-        return precision, recall
-
-    def pair(self, candidate: Reading, reference: Reading) -> tuple[float, float]:
-        """Precision and recall of texts that are not empty."""
-        model, peer, hit, _ = self.counts(candidate, reference)
-        return hit / peer if peer else 0.0, hit / model if model else 0.0
-
-    def many_counts(self, candidates: Sequence[Reading], references: Sequence[Reading]) -> list[Counts]:
-        """The script's counts of many pairs."""
-        return list(map(self.counts, candidates, references))
-
-    @abstractmethod
-    def counts(self, candidate: Reading, reference: Reading) -> Counts:
-        """Units in the reference, in the candidate, and in both."""
-
-    def ratio(self, hit: float, total: float) -> float:
-        """Hits of a total."""
-        return hit / total
-
-
 class RougeN(Rouge):
-    """N-grams, each counted as often as it occurs in both texts."""
+    """N-grams, each counted as often as it occurs in both texts. Specs write `n` in the name: rouge2 is RougeN(n=2)."""
 
-    order: ClassVar[int]
+    name: ClassVar[str] = "rougeN"
+    about: ClassVar[str] = "overlap of n-grams (Lin 2004)"
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.name, cls.shortest = f"rouge{cls.order}", cls.order
-        cls.about = f"overlap of {'words' if cls.order == 1 else f'{cls.order}-grams'} (Lin 2004)"
+    n: int = field(kw_only=True, metadata={"parse": int})
+
+    def __post_init__(self) -> None:
+        self._set("name", f"rouge{self.n}")
+        self._set("about", f"overlap of {'words' if self.n == 1 else f'{self.n}-grams'} (Lin 2004)")
+        super().__post_init__()
+
+    @classmethod
+    def fields_in_name(cls, name: str) -> dict[str, Any]:
+        """`n`, which ends the name."""
+        return {"n": name.removeprefix("rouge")}
+
+    def problems(self) -> list[Problem]:
+        """There are names for 1 to 9."""
+        return [(not 1 <= self.n <= LONGEST_NGRAM, f"n={self.n}: expected 1 to {LONGEST_NGRAM}"), *super().problems()]
+
+    @property
+    def shortest(self) -> int:
+        """The words of one n-gram."""
+        return self.n
 
     def pairs(self, candidates: Sequence[Reading], references: Sequence[Reading]) -> tuple[Floats, Floats]:
         """Counted together: that is several times as fast as pair by pair."""
-        own, other = ([reading.letters for reading in side] for side in (candidates, references))
-        return shares(common_grams(own, other, self.order), own, other, self.order - 1)
+        texts = _letters(candidates), _letters(references)
+        return shares(common_grams(*texts, self.n), *texts, self.n - 1)
 
     def many_counts(self, candidates: Sequence[Reading], references: Sequence[Reading]) -> list[Counts]:
         """The same for the script."""
-        own, other = ([reading.letters for reading in side] for side in (candidates, references))
-        hits = common_grams(own, other, self.order).tolist()
-        return [self._counts(hit, len(left), len(right)) for hit, left, right in zip(hits, own, other, strict=True)]
+        texts = _letters(candidates), _letters(references)
+        peers, models = ([max(0, len(letters) - self.n + 1) for letters in side] for side in texts)
+        return list(map(rounded_counts, models, peers, common_grams(*texts, self.n).tolist()))
 
     def counts(self, candidate: Reading, reference: Reading) -> Counts:
         """N-grams of both sides."""
         return self.many_counts([candidate], [reference])[0]
 
-    def _counts(self, hit: int, peer_words: int, model_words: int) -> Counts:
-        model, peer = (max(0, words - self.order + 1) for words in (model_words, peer_words))
-        return Counts(model, peer, hit, rounded(hit / model) if model else 0.0)
 
-
-class Rouge1(RougeN):
-    """Words."""
-
-    order = 1
-
-
-class Rouge2(RougeN):
-    """Pairs of neighbouring words."""
-
-    order = 2
-
-
-class Rouge3(RougeN):
-    """Runs of three words."""
-
-    order = 3
-
-
-class Rouge4(RougeN):
-    """Runs of four words."""
-
-    order = 4
-
-
-class Rouge5(RougeN):
-    """Runs of five words."""
-
-    order = 5
-
-
-class Rouge6(RougeN):
-    """Runs of six words."""
-
-    order = 6
-
-
-class Rouge7(RougeN):
-    """Runs of seven words."""
-
-    order = 7
-
-
-class Rouge8(RougeN):
-    """Runs of eight words."""
-
-    order = 8
-
-
-class Rouge9(RougeN):
-    """Runs of nine words."""
-
-    order = 9
+Rouge1, Rouge2, Rouge3, Rouge4, Rouge5, Rouge6, Rouge7, Rouge8, Rouge9 = (
+    partial(RougeN, n=n) for n in range(1, LONGEST_NGRAM + 1)
+)
 
 
 class UnionLCS(Rouge):
@@ -158,13 +81,12 @@ class UnionLCS(Rouge):
 
     def counts(self, candidate: Reading, reference: Reading) -> Counts:
         """Words of both sides; those of the sentences where these were cut differently."""
-        model, hit = sum(map(len, reference.sentences)), sum(map(len, self.marked(candidate, reference)))
+        model, hit = sum(map(len, reference.sentences)), sum(map(len, self.counted(candidate, reference)))
         return Counts(model, len(candidate.letters), hit, hit / model if model else 0.0)
 
-    def marked(self, candidate: Reading, reference: Reading) -> list[list[int]]:
+    def counted(self, candidate: Reading, reference: Reading) -> list[list[int]]:
         """Per reference sentence the places that count."""
-        found = lcs.union_hits(reference.sentences, candidate.sentences)
-        return lcs.clipped(reference.sentences, found, lcs.common_words(reference.letters, candidate.letters))
+        return counted_places(candidate, reference, lcs.lcs_places(reference.sentences, candidate.sentences))
 
 
 class RougeL(UnionLCS):
@@ -175,8 +97,8 @@ class RougeL(UnionLCS):
 
     def pairs(self, candidates: Sequence[Reading], references: Sequence[Reading]) -> tuple[Floats, Floats]:
         """Each text is one sequence."""
-        own, other = ([reading.letters for reading in side] for side in (candidates, references))
-        return shares(lcs.lcs_lengths(own, other), own, other)
+        texts = _letters(candidates), _letters(references)
+        return shares(lcs.lcs_lengths(*texts), *texts)
 
 
 @dataclass(frozen=True)
@@ -188,10 +110,10 @@ class RougeLsum(UnionLCS):
 
     sentences: str = SENTENCES
 
-    def problems(self) -> list[str]:
-        """The script has one idea of a sentence."""
+    def problems(self) -> list[Problem]:
+        """The script takes lines as sentences."""
         wrong = self.mode == "rouge155" and self.sentences != "lines"
-        return [*super().problems(), "sentences=split with mode=rouge155, where lines are sentences" if wrong else ""]
+        return [*super().problems(), (wrong, "sentences=split with mode=rouge155, where lines are sentences")]
 
 
 @dataclass(frozen=True)
@@ -203,10 +125,10 @@ class RougeMEAD(Rouge):
 
     sentences: str = SENTENCES
 
-    def problems(self) -> list[str]:
+    def problems(self) -> list[Problem]:
         """The script has no such metric."""
         wrong = self.mode == "rouge155"
-        return [*super().problems(), "ROUGE-1.5.5 has no MEAD; rougeL(mode=rouge155) is nearest" if wrong else ""]
+        return [*super().problems(), (wrong, "ROUGE-1.5.5 has no MEAD; rougeL(mode=rouge155) is nearest")]
 
     def pair(self, candidate: Reading, reference: Reading) -> tuple[float, float]:
         """Each sentence with its best partner."""
@@ -228,10 +150,10 @@ class RougeW(Rouge):
 
     weight: float = option(1.2, "a run of k words is worth k to this power; 1 is rougeL")
 
-    def problems(self) -> list[str]:
+    def problems(self) -> list[Problem]:
         """Below 1, scattered words would be worth more than runs, and scores leave their range."""
-        wrong = not 1 <= self.weight <= HEAVIEST
-        return [*super().problems(), f"weight={self.weight:g}: expected 1 to {HEAVIEST:g}" if wrong else ""]
+        wrong = not 1 <= self.weight <= LARGEST_WEIGHT
+        return [*super().problems(), (wrong, f"weight={self.weight:g}: expected 1 to {LARGEST_WEIGHT:g}")]
 
     def pair(self, candidate: Reading, reference: Reading) -> tuple[float, float]:
         """Each text is one sequence."""
@@ -247,22 +169,17 @@ class RougeW(Rouge):
         score = self.ratio(hit, base) if base else 0.0  # the script divides by zero here
         return Counts(base**self.weight, float(len(candidate.letters)) ** self.weight, hit, score)
 
-    def runs(self, candidate: Reading, reference: Reading) -> tuple[list[set[int]], list[list[int]]]:
+    def runs(self, candidate: Reading, reference: Reading) -> tuple[list[list[int]], list[list[int]]]:
         """Per reference sentence the places on a path, and those of them that count."""
-        lcs.check_weighted_pairs(len(reference.sentences) * len(candidate.sentences))
-        found = []
-        for sentence in reference.sentences:
-            paths = (lcs.weighted_path(sentence, other, self.weight) for other in candidate.sentences)
-            found.append(set().union(*paths))
-        left = lcs.common_words(reference.letters, candidate.letters)
-        return found, lcs.clipped(reference.sentences, [sorted(places) for places in found], left)
+        marked = lcs.weighted_places(reference.sentences, candidate.sentences, self.weight)
+        return marked, counted_places(candidate, reference, marked)
 
-    def run_value(self, sentence: str, marked: set[int], counted: list[int]) -> float:
+    def run_value(self, sentence: str, marked: Sequence[int], counted: Sequence[int]) -> float:
         """A run ends where the next place is unmarked. One whose last word does not count runs on, as in the script."""
-        value, run = 0.0, 0
+        value, run, places = 0.0, 0, set(marked)
         for place in counted:
             run += 1
-            if place + 1 == len(sentence) or place + 1 not in marked:
+            if place + 1 == len(sentence) or place + 1 not in places:
                 value += float(run) ** self.weight
                 run = 0
         return value
@@ -278,14 +195,18 @@ class RougeS(Rouge):
 
     name: ClassVar[str] = "rougeS"
     about: ClassVar[str] = "pairs of words in order, with gaps (Lin 2004)"
-    shortest: ClassVar[int] = 2
 
     skip: str = option("none", "at most so many words between the two; none is no limit")
 
-    def problems(self) -> list[str]:
+    def problems(self) -> list[Problem]:
         """Whole numbers only."""
         wrong = self.skip != "none" and not self.skip.isdecimal()
-        return [*super().problems(), f"skip={self.skip}: expected a whole number, or none" if wrong else ""]
+        return [*super().problems(), (wrong, f"skip={self.skip}: expected a whole number, or none")]
+
+    @property
+    def shortest(self) -> int:
+        """A pair of words."""
+        return 2
 
     @property
     def gap(self) -> int | None:
@@ -293,10 +214,10 @@ class RougeS(Rouge):
         return None if self.skip == "none" else int(self.skip)
 
     def counts(self, candidate: Reading, reference: Reading) -> Counts:
-        """Pairs inside the window."""
+        """Pairs of both sides with at most `skip` words between them."""
         hit = pair_hits(candidate.letters, reference.letters, self.gap)
         model, peer = (pair_count(len(text.letters), self.gap) for text in (reference, candidate))
-        return Counts(model, peer, hit, rounded(hit / model) if model else 0.0)
+        return rounded_counts(model, peer, hit)
 
 
 class RougeSU(RougeS):
@@ -306,30 +227,34 @@ class RougeSU(RougeS):
     about: ClassVar[str] = "pairs of words in order, with gaps, and single words (Lin 2004)"
 
     @property
-    def shortest(self) -> int:  # type: ignore[override]
+    def shortest(self) -> int:
         """A single word counts in the paper only."""
         return 2 if self.mode == "rouge155" else 1
 
     def counts(self, candidate: Reading, reference: Reading) -> Counts:
         """Pairs and words of both sides."""
-        pairs = super().counts(candidate, reference)
-        words, model_words, peer_words = self.word_counts(candidate, reference)
-        model, hit = pairs.model + model_words, pairs.hit + words
-        return Counts(model, pairs.peer + peer_words, hit, rounded(hit / model) if model else 0.0)
+        pairs, words = super().counts(candidate, reference), self.word_counts(candidate, reference)
+        return rounded_counts(pairs.model + words.model, pairs.peer + words.peer, pairs.hit + words.hit)
 
-    def word_counts(self, candidate: Reading, reference: Reading) -> tuple[int, int, int]:
-        """Words in common, in the reference, in the candidate."""
-        if self.mode != "rouge155":
-            own, other = reference.letters, candidate.letters
-        else:
-            own, other = reference.letters[:-1], candidate.letters[:-1]
-        return lcs.common_words(own, other).total(), len(own), len(other)
+    def word_counts(self, candidate: Reading, reference: Reading) -> Counts:
+        """The single words that count."""
+        end = -1 if self.mode == "rouge155" else None
+        peer, model = candidate.letters[:end], reference.letters[:end]
+        return rounded_counts(len(model), len(peer), (Counter(peer) & Counter(model)).total())
 
 
-def shares(hits: Ints, own: Sequence[str], other: Sequence[str], fewer: int = 0) -> tuple[Floats, Floats]:
-    """Hits of all units on either side, which are the words but so many; 0 of none."""
-    precision, recall = (
-        hits / np.maximum(1, np.fromiter(map(len, texts), dtype=np.int64, count=len(hits)) - fewer)
-        for texts in (own, other)
-    )
-    return precision, recall
+def counted_places(candidate: Reading, reference: Reading, marked: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The marked places per reference sentence that count: each uses up one occurrence of its word in both texts."""
+    left = Counter(reference.letters) & Counter(candidate.letters)
+    counted: list[list[int]] = []
+    for sentence, places in zip(reference.sentences, marked, strict=True):
+        counted.append([])
+        for place in places:
+            if left[sentence[place]] > 0:
+                left[sentence[place]] -= 1
+                counted[-1].append(place)
+    return counted
+
+
+def _letters(readings: Sequence[Reading]) -> list[str]:
+    return [reading.letters for reading in readings]

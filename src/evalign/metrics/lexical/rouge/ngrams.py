@@ -18,25 +18,21 @@ PAIR_SHIFT = 2 * LETTER_BITS + 1  # two letters and the side
 CHUNK_PAIRS = 2**19  # together 62 bits
 
 
-def common_grams(one: Sequence[str], other: Sequence[str], order: int) -> Ints:
-    """For each pair the n-grams in common, each as often as it occurs in both."""
-    return np.concatenate([_hits(one[start:stop], other[start:stop], order) for start, stop in _chunks(one, other)])
+def common_grams(candidates: Sequence[str], references: Sequence[str], order: int) -> Ints:
+    """For each pair the number of n-grams in common, each as often as it occurs in both."""
+    lengths = np.fromiter(map(len, candidates), np.int64) + np.fromiter(map(len, references), np.int64)
+    pairs = np.arange(len(lengths))
+    chunk = np.maximum(np.cumsum(lengths) // CHUNK_LETTERS, pairs // CHUNK_PAIRS)  # bounds memory
+    starts = [0, *(np.flatnonzero(np.diff(chunk)) + 1).tolist()]
+    ranges = zip(starts, [*starts[1:], len(lengths)], strict=True)
+    return np.concatenate([_hits(candidates[start:stop], references[start:stop], order) for start, stop in ranges])
 
 
-def _chunks(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """Ranges of pairs, so that memory stays bounded however long the texts are."""
-    ends = np.cumsum(np.fromiter(map(len, one), np.int64) + np.fromiter(map(len, other), np.int64))
-    places = np.arange(len(one))
-    storeys = np.maximum(ends // CHUNK_LETTERS, places // CHUNK_PAIRS)
-    starts = [0, *(np.flatnonzero(np.diff(storeys)) + 1).tolist()]
-    return list(zip(starts, [*starts[1:], len(one)], strict=True))
-
-
-def _hits(one: Sequence[str], other: Sequence[str], order: int) -> Ints:
-    pairs = len(one)
-    lengths = np.fromiter(map(len, [*one, *other]), dtype=np.int64, count=2 * pairs)
+def _hits(candidates: Sequence[str], references: Sequence[str], order: int) -> Ints:
+    pairs, texts = len(candidates), [*candidates, *references]
+    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=2 * pairs)
     places = np.arange(pairs) << PAIR_SHIFT
-    grams, text = _grams("".join([*one, *other]), np.repeat(np.concatenate([places, places | 1]), lengths), order)
+    grams, text = _grams("".join(texts), np.repeat(np.concatenate([places, places | 1]), lengths), order)
     keys = np.sort((grams << 1) | text)
     last = np.flatnonzero(keys[1:] != keys[:-1])
     last = np.append(last, len(keys) - 1) if len(keys) else last

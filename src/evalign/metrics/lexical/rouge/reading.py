@@ -1,4 +1,4 @@
-"""How ROUGE reads a text: words, stemmed or not, without stop words if asked, cut to a length; each word one letter.
+"""How ROUGE reads a text: words, stemmed if asked, without stop words if asked, cut to a length; each word one letter.
 
     text --words--> ["the", "cats", ...] --letters--> "\\x00\\x07..."
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
@@ -23,7 +23,7 @@ from evalign.text.stemming import snowball
 from evalign.text.stopwords import ENGLISH
 from evalign.text.words import TOKENISERS, ascii_words, many_ascii_words
 
-REMEMBERED = 64_000_000  # bytes, roughly: texts and letters of a hundred thousand sentences
+CACHE_BYTES = 64_000_000  # roughly: texts and letters of a hundred thousand sentences
 BYTES_PER_TEXT = 300  # beside its characters and letters
 STEMMED_FROM = 4  # letters: rouge-score and the script leave shorter words alone
 PERL_SPACE = re.compile(r"[ \t\n\r\f\v]+")
@@ -31,7 +31,7 @@ PERL_SPACE = re.compile(r"[ \t\n\r\f\v]+")
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """Everything that decides how a text is read."""
+    """The options that decide how a text is read."""
 
     tokens: str = "unicode"  # unicode, ascii, or rouge155 for the script's own
     stem: str = "false"
@@ -53,7 +53,7 @@ class Reading:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """One, unless it was read as several."""
+        """The text's sentences; the whole text where it was not split."""
         if self._sentences is None:
             return (self.letters,) if self.letters else ()
         return self._sentences
@@ -62,13 +62,13 @@ class Reading:
 class Letters(dict[str, str]):
     """Word -> its letter, the same for words of one stem; stop words have none. Filled as words come."""
 
-    def __init__(self, normal: Callable[[str], str]) -> None:
+    def __init__(self, normalise: Callable[[str], str]) -> None:
         super().__init__()
-        self._normal = normal
+        self._normalise = normalise
         self._letters: dict[str, str] = {"": ""}
 
     def __missing__(self, word: str) -> str:
-        form = word if self._normal is str else self._normal(word)
+        form = self._normalise(word)
         letter = self._letters.get(form)
         if letter is None:
             try:
@@ -86,76 +86,78 @@ class Letters(dict[str, str]):
 
 
 class Reader:
-    """Reads texts in one way and remembers them, up to a bound; then it forgets all, letters too."""
+    """Reads texts in one way. Readings are cached up to a number of bytes; then the cache is emptied, letters too."""
 
     def __init__(self, options: ReadingOptions) -> None:
         self.options = options
-        self._normal = normaliser(options)
+        self._normalise = normaliser(options)
         self._read = self._by_script if options.tokens == "rouge155" else self._by_paper
-        # A word is a letter, all are read, and a text of one line is one sentence.
+        # Every word is one letter, and a text of one line is one sentence.
         self._plain = not (options.stopwords or options.words or options.bytes) and options.sentences == "lines"
         self._lock = Lock()
-        self._forget()
+        self._clear()
 
     def read(self, texts: Sequence[str]) -> dict[str, Reading]:
         """Text -> reading; letters are comparable within one call."""
         with self._lock:
-            new = [text for text in texts if text not in self._known]
-            if new and self._bytes > REMEMBERED:
-                self._forget()
+            new = [text for text in texts if text not in self._readings]
+            if new and self._bytes > CACHE_BYTES:
+                self._clear()
                 new = list(texts)
             try:
-                self._remember(new)
+                self._read_new(list(dict.fromkeys(new)))
             except TextTooLongError:  # the letters are used up
-                self._forget()
+                self._clear()
                 raise
-            return self._known
+            return self._readings
 
     def shown(self, candidate: str, reference: str) -> tuple[Reading, Reading, dict[str, str]]:
         """The readings of a pair and what each letter stands for."""
-        known = self.read((candidate, reference))
-        return known[candidate], known[reference], self._letters.forms()
+        readings = self.read((candidate, reference))
+        return readings[candidate], readings[reference], self._letters.forms()
 
-    def _forget(self) -> None:
-        self._known: dict[str, Reading] = {}
-        self._letters = Letters(self._normal)
+    def _clear(self) -> None:
+        self._readings: dict[str, Reading] = {}
+        self._letters = Letters(self._normalise)
         self._bytes = 0
 
-    def _remember(self, texts: list[str]) -> None:
-        """Texts of one line whose words are ASCII are read together."""
-        texts = list(dict.fromkeys(texts))
+    def _read_new(self, texts: list[str]) -> None:
+        """Texts of one line whose words are ASCII are read together, which is faster."""
         if self._plain:
-            simple = [text for text in texts if "\n" not in text]
-            self._remember_simple([text for text in simple if text.isascii()])
+            lines = [text for text in texts if "\n" not in text]
+            self._read_lines([text for text in lines if text.isascii()])
             if self.options.tokens == "ascii":  # apart: one such text makes the whole string slow to lower
-                self._remember_simple([text for text in simple if not text.isascii()])
+                self._read_lines([text for text in lines if not text.isascii()])
         for text in texts:
-            if text not in self._known:
-                self._known[text] = self._read(text)
+            if text not in self._readings:
+                self._readings[text] = self._read(text)
             self._bytes += BYTES_PER_TEXT + 3 * len(text)
 
-    def _remember_simple(self, texts: list[str]) -> None:
+    def _read_lines(self, texts: list[str]) -> None:
         words, counts = many_ascii_words(texts)
-        letters, start = "".join(map(self._letters.__getitem__, words)), 0
+        letters, start = self._lettered(words), 0
         for text, count in zip(texts, counts, strict=True):
-            self._known[text] = Reading(letters[start : start + count])
+            self._readings[text] = Reading(letters[start : start + count])
             start += count
+
+    def _lettered(self, words: Iterable[str]) -> str:
+        return "".join(map(self._letters.__getitem__, words))
 
     def _by_paper(self, text: str) -> Reading:
         room, dropped = self.options.words, 0
         if self.options.bytes:
-            whole = text.encode("utf-8", "surrogatepass")
-            dropped = max(0, len(whole) - self.options.bytes)
-            text = whole[: self.options.bytes].decode("utf-8", "ignore")
-        cut, words, letter = SPLITTERS[self.options.sentences], TOKENISERS[self.options.tokens], self._letters
+            encoded = text.encode("utf-8", "surrogatepass")
+            dropped = max(0, len(encoded) - self.options.bytes)
+            text = encoded[: self.options.bytes].decode("utf-8", "ignore")
+        split, tokenise = SPLITTERS[self.options.sentences], TOKENISERS[self.options.tokens]
         sentences = []
-        for sentence in cut(text):
-            found = words(sentence)
+        for sentence in split(text):
+            words = tokenise(sentence)
             if self.options.words:
-                dropped += max(0, len(found) - room)
-                found = found[:room]
-                room -= len(found)
-            sentences.append("".join(map(letter.__getitem__, found)))
+                dropped += max(0, len(words) - room)
+                words = words[:room]
+                room -= len(words)
+            sentences.append(self._lettered(words))
         return _reading(sentences, dropped)
 
     def _by_script(self, text: str) -> Reading:
@@ -169,19 +171,19 @@ class Reader:
         return _reading(list(map(self._line, lines)))
 
     def _line(self, line: str) -> str:
-        return "".join(map(self._letters.__getitem__, ascii_words(line)))
+        return self._lettered(ascii_words(line))
 
     def _first_words(self, lines: list[str]) -> tuple[list[str], int]:
         """Words between spaces are counted; a space at the beginning of a line counts as one, as in Perl's split."""
-        room, kept, dropped = self.options.words, [], 0
+        room, sentences, dropped = self.options.words, [], 0
         for line in lines:
             words = PERL_SPACE.split(line)
             while words and not words[-1]:
                 words.pop()
-            kept.append(self._line(" ".join(words[:room])))
+            sentences.append(self._line(" ".join(words[:room])))
             dropped += max(0, len(words) - room)
             room -= min(room, len(words))
-        return kept, dropped
+        return sentences, dropped
 
     def _first_bytes(self, lines: list[str]) -> Reading:
         """Where sentences matter the script forgets to count: each line is held against the whole limit."""
@@ -205,7 +207,7 @@ def shared_reader(options: ReadingOptions) -> Reader:
 
 
 def normaliser(options: ReadingOptions) -> Callable[[str], str]:
-    """Word -> stem, or nothing for a stop word; stop words are looked for before stemming."""
+    """What gives a word's stem, or nothing for a stop word; stop words are looked up before stemming."""
     script = options.tokens == "rouge155"
     stop_words = frozenset() if not options.stopwords else lexicon().stop_words if script else ENGLISH
     stem = _stemmer(options.stem, script)

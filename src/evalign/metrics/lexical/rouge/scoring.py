@@ -1,20 +1,23 @@
-"""From readings to scores: the two ways, the paper's and the script's, in which ROUGE turns hits into P, R and F.
+"""From rows to segments: what a ROUGE metric counts, and how hits become P, R and F in the paper and in the script.
 
 row --reader--> readings --metric--> hits per reference --rule for several references--> Segment
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
-from typing import NamedTuple, Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from evalign.errors import TextTooLongError
 from evalign.metrics.base import Scorer
-from evalign.metrics.lexical.rouge.bootstrap import rounded
+from evalign.metrics.corpus import Corpus
+from evalign.metrics.lexical.rouge.bootstrap import Bootstrap
+from evalign.metrics.lexical.rouge.formula import Counts, f_measure, rounded
 from evalign.metrics.lexical.rouge.options import RougeOptions
 from evalign.metrics.lexical.rouge.reading import Reading, shared_reader
 from evalign.stats.ties import merged
@@ -24,34 +27,48 @@ Value = TypeVar("Value")
 Scored = tuple[Floats, Iterable[tuple[float, ...]]]  # (precision, recall and F; row), statistics per row
 
 
-class Counts(NamedTuple):
-    """What the script counts against one reference; `score` decides which reference is best."""
-
-    model: float
-    peer: float
-    hit: float
-    score: float
-
-
-class Countable(Protocol):
-    """What one ROUGE metric adds to the shared path."""
+@dataclass(frozen=True)
+class Rouge(RougeOptions):
+    """A ROUGE metric: what it counts in a pair of texts."""
 
     @property
     def shortest(self) -> int:
         """Words that a text needs to have anything to count."""
-        ...
+        return 1
+
+    def scorer(self, rows: Iterable[Row] | None = None) -> RougeScorer:
+        """Ready at once; word lists are read if the options need them."""
+        return RougeScorer(self)
+
+    def corpus(self) -> Corpus | None:
+        """The script resamples; the paper's corpus score is the mean."""
+        return Bootstrap(self.alpha) if self.mode == "rouge155" else None
 
     def pairs(self, candidates: Sequence[Reading], references: Sequence[Reading]) -> tuple[Floats, Floats]:
-        """Precision and recall of many pairs, in the paper's way."""
-        ...
+        """Precision and recall of many pairs in the paper's way; 0 where a text is empty."""
+        values = [
+            self.pair(candidate, reference) if candidate.letters and reference.letters else (0.0, 0.0)
+            for candidate, reference in zip(candidates, references, strict=True)
+        ]
+        precision, recall = np.array(values).reshape(-1, 2).T
+        return precision, recall
+
+    def pair(self, candidate: Reading, reference: Reading) -> tuple[float, float]:
+        """Precision and recall of texts that are not empty."""
+        model, peer, hit, _ = self.counts(candidate, reference)
+        return hit / peer if peer else 0.0, hit / model if model else 0.0
 
     def many_counts(self, candidates: Sequence[Reading], references: Sequence[Reading]) -> list[Counts]:
         """The script's counts of many pairs."""
-        ...
+        return list(map(self.counts, candidates, references))
+
+    @abstractmethod
+    def counts(self, candidate: Reading, reference: Reading) -> Counts:
+        """The script's counts of one pair."""
 
     def ratio(self, hit: float, total: float) -> float:
         """Hits of a total as the script prints it."""
-        ...
+        return hit / total
 
 
 @dataclass(frozen=True)
@@ -72,27 +89,25 @@ class Block:
         """The candidate of each reference."""
         if self.single:
             return self.candidates
-        return [own for own, count in zip(self.candidates, self.counts, strict=True) for _ in range(count)]
+        return list(chain.from_iterable(map(repeat, self.candidates, self.counts)))
 
     def by_row(self, values: list[Value]) -> Iterator[Sequence[Value]]:
-        """What belongs to references, row by row."""
+        """Values of all references as one sequence per row."""
         if self.single:
             return zip(values, strict=True)
-        rest = iter(values)
-        return (list(islice(rest, count)) for count in self.counts)
+        remaining = iter(values)
+        return (list(islice(remaining, count)) for count in self.counts)
 
 
 class RougeScorer(Scorer):
     """A ROUGE metric with its reader."""
 
-    def __init__(self, metric: RougeOptions, counting: Countable) -> None:
+    def __init__(self, metric: Rouge) -> None:
+        self.metric = metric
         self.signature = metric.signature()
         self._reader = shared_reader(metric.reading())
-        self._counting = counting
         self._alpha = metric.precision_weight
-        self._rule = metric.rule
-        self._merges = metric.tokens != "ascii"  # rouge-score lets the last bit decide, and its numbers are promised
-        self._way = self._by_paper if metric.mode == "paper" else self._by_script
+        self._score_block = self._by_paper if metric.mode == "paper" else self._by_script
 
     def score(self, rows: list[Row]) -> list[Segment]:
         """One segment per row, in order."""
@@ -107,35 +122,36 @@ class RougeScorer(Scorer):
         block = Block(
             list(map(reading, candidates)), list(map(reading, references)), [len(row.references) for row in rows]
         )
-        columns, statistics = self._way(block)
-        flags = map(_flags, block.candidates, block.by_row(block.references), repeat(self._counting.shortest))
+        columns, statistics = self._score_block(block)
+        flags = map(_flags, block.candidates, block.by_row(block.references), repeat(self.metric.shortest))
         return [
-            Segment(row.id, {"precision": p, "recall": r, "f1": f}, found, None, sums)
-            for row, p, r, f, found, sums in zip(rows, *columns.tolist(), flags, statistics, strict=False)
+            Segment(row.id, {"precision": p, "recall": r, "f1": f}, counts, None, sums)
+            for row, p, r, f, counts, sums in zip(rows, *columns.tolist(), flags, statistics, strict=False)
         ]
 
     def _by_paper(self, block: Block) -> Scored:
-        precision, recall = self._counting.pairs(block.paired, block.references)
+        precision, recall = self.metric.pairs(block.paired, block.references)
         columns = np.array([precision, recall, f_measure(precision, recall, self._alpha)])
         if not block.single:
-            columns = self._settled(columns, block.counts)
+            columns = self._of_rows(columns, block.counts)
         return columns, repeat(())
 
-    def _settled(self, columns: Floats, counts: list[int]) -> Floats:
+    def _of_rows(self, columns: Floats, counts: list[int]) -> Floats:
         """One column per row: the mean of its references, or the first one with the best F."""
         starts = np.cumsum([0, *counts[:-1]])
-        if self._rule == "mean":
+        if self.metric.rule == "mean":
             return np.asarray(np.add.reduceat(columns, starts, axis=1) / counts)
-        f = merged(columns[2]) if self._merges else columns[2]
+        # With tokens=ascii the last bit decides, as in rouge-score, whose numbers are promised.
+        f = columns[2] if self.metric.tokens == "ascii" else merged(columns[2])
         best = [start + int(f[start : start + count].argmax()) for start, count in zip(starts, counts, strict=True)]
         return np.asarray(columns[:, best])
 
     def _by_script(self, block: Block) -> Scored:
         """Rounded at every step, as the script does."""
-        ratio, sums, columns = self._counting.ratio, [], []
-        for several in block.by_row(self._counting.many_counts(block.paired, block.references)):
-            found = [max(several, key=lambda counts: counts.score)] if self._rule == "best" else several
-            model, peer, hit, _ = map(sum, zip(*found, strict=True))
+        ratio, sums, columns = self.metric.ratio, [], []
+        for counts in block.by_row(self.metric.many_counts(block.paired, block.references)):
+            scored = [max(counts, key=lambda pair: pair.score)] if self.metric.rule == "best" else counts
+            model, peer, hit, _ = map(sum, zip(*scored, strict=True))
             sums.append((model, peer, hit))
             columns.append((rounded(ratio(hit, peer)) if peer else 0.0, rounded(ratio(hit, model)) if model else 0.0))
         precision, recall = np.array(columns).reshape(-1, 2).T
@@ -143,34 +159,24 @@ class RougeScorer(Scorer):
         return np.array([precision, recall, f]), sums
 
 
-def f_measure(precision: Floats, recall: Floats, alpha: float | None) -> Floats:
-    """PR / ((1 - alpha) P + alpha R), or without alpha, by beta = P/R: RP (R² + P²) / (R³ + P³); 0 where undefined."""
-    if alpha is None:
-        above, below = recall * precision * (recall**2 + precision**2), recall**3 + precision**3
-    else:
-        above, below = precision * recall, (1 - alpha) * precision + alpha * recall
-    return np.asarray(np.divide(above, below, out=np.zeros_like(above), where=below > 0))
-
-
 def _flags(candidate: Reading, references: Sequence[Reading], shortest: int) -> dict[str, int]:
     """What a user should know about how these texts were read."""
-    dropped = candidate.dropped
-    without, longest = 0, 0
+    words, dropped = len(candidate.letters), candidate.dropped
+    empty_references, longest = 0, 0
     for reference in references:
         length = len(reference.letters)
         if not length:
-            without += 1
+            empty_references += 1
         elif length > longest:
             longest = length
         dropped += reference.dropped
     flags = {}
-    words = len(candidate.letters)
     if not words or not longest:
         flags["empty"] = 1
     elif words < shortest or longest < shortest:
         flags["too-short"] = 1
-    if without and longest:
-        flags["empty-reference"] = without
+    if empty_references and longest:
+        flags["empty-reference"] = empty_references
     if dropped:
         flags["truncated"] = dropped
     return flags

@@ -21,19 +21,19 @@ def pair_count(words: int, skip: int | None) -> int:
     return reach * words - reach * (reach + 1) // 2
 
 
-def pair_hits(one: str, other: str, skip: int | None) -> int:
+def pair_hits(candidate: str, reference: str, skip: int | None) -> int:
     """Skip-bigrams that both texts have, each as often as it occurs in both."""
-    shared = set(one) & set(other)
+    shared = set(candidate) & set(reference)
     if not shared:
         return 0
-    cells = (len(one) + len(other)) * len(shared)
+    cells = (len(candidate) + len(reference)) * len(shared)
     if cells > MOST_CELLS:
         raise TextTooLongError(
             f"{cells:,} places times shared words for skip-bigrams, and at most {MOST_CELLS:,} are counted; "
             "cut the texts with words=N"
         )
     number = {letter: place for place, letter in enumerate(sorted(shared))}
-    texts = [_Places(text, number) for text in (one, other)]
+    texts = [_Places(text, number) for text in (candidate, reference)]
     width = max(1, BLOCK_CELLS // max(len(text.words) for text in texts))
     hits = 0
     for first in range(0, len(number), width):
@@ -43,11 +43,11 @@ def pair_hits(one: str, other: str, skip: int | None) -> int:
 
 
 class _Places:
-    """Where the shared words stand in one text: `words` by number, `at` in the whole text."""
+    """The shared words of one text in its order: their numbers (`words`) and places in the whole text (`at`)."""
 
     def __init__(self, text: str, number: dict[str, int]) -> None:
-        found = [(number[letter], place) for place, letter in enumerate(text) if letter in number]
-        self.words, self.at = np.array(found, dtype=np.int64).T
+        shared = [(number[letter], place) for place, letter in enumerate(text) if letter in number]
+        self.words, self.at = np.array(shared, dtype=np.int64).T
         self.order = np.argsort(self.words, kind="stable")  # places of word 0, of word 1, ...: none is without one
         self.starts = np.searchsorted(self.words[self.order], np.arange(len(number)))
 

@@ -43,10 +43,9 @@ def lexicon() -> Lexicon:
 def wheel_file(name: str) -> Path:
     """Where a file of the wheel lies on this machine."""
     try:
-        found = next((file for file in files(WHEEL) or () if file.name == name), None)
+        paths = [Path(str(file.locate())) for file in files(WHEEL) or () if file.name == name]
     except PackageNotFoundError:
-        found = None
-    place = Path(str(found.locate())) if found is not None else None
-    if place is None or not place.is_file():
+        paths = []
+    if not paths or not paths[0].is_file():
         raise MissingExtraError("mode=rouge155 with stem or stopwords (the script's own word lists)", "rouge155")
-    return place
+    return paths[0]
