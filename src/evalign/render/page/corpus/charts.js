@@ -1,8 +1,9 @@
 // What all charts of the corpus share: SVG elements, axes, the mark and the pattern of each system, points and areas as
 // single paths (10,000 rows are one node), redrawing on resize, and saving a chart as SVG or PNG with its colours.
 
-import { el, download } from "../shared/dom.js";
-import { axisTicks, numberText } from "./numbers.js";
+import { download, el } from "../shared/dom.js";
+import { numberText } from "../shared/number_text.js";
+import { axisTicks } from "./statistics.js";
 
 const CHART_SVG = "http://www.w3.org/2000/svg";
 const CHART_STYLES = [
@@ -90,7 +91,7 @@ export function systemPattern(place, owner) {
 }
 
 /** A horizontal axis with grid lines; `place` turns a value into x. */
-export function bottomAxis({ low, high, place, top, bottom, width, title, digits }) {
+export function bottomAxis({ low, high, place, top, bottom, width, title, digits = 2 }) {
   const ticks = axisTicks(low, high, Math.max(2, Math.floor(width / 90)));
   const shown = ticks.length > 1 ? tickDigits(ticks[1] - ticks[0]) : digits;
   const axis = svgEl("g", { class: "c-axis", "aria-hidden": "true" });

@@ -1,13 +1,14 @@
 // System against system: which is better, by how much and how surely, in words; wins, losses and ties; the rows where
 // they differ. In: the corpus table and its comparison (tested by Python); without one the server can be asked for it.
 
-import { el, announce } from "../shared/dom.js";
-import { svgEl, fittedChart, chartDownloads } from "./charts.js";
-import { countOf, countText, numberText, pText, scoreDigits } from "./numbers.js";
-import { pairedDifferences, systemLabel, testedComparison } from "./table.js";
-import { choiceGroup, labelledSelect, tableRegion } from "./controls.js";
+import { choiceGroup, labelledSelect } from "../shared/controls.js";
+import { announce, el } from "../shared/dom.js";
+import { chartDownloads, fittedChart } from "./charts.js";
 import { differenceChart, differenceWords } from "./difference_chart.js";
 import { rowDetails } from "./row_details.js";
+import { pairedDifferences, systemLabel } from "./table.js";
+import { testedComparison } from "./tested_comparison.js";
+import { verdictNodes, versusOf } from "./verdicts.js";
 
 /** The section; `context` is {table, state, set, metric(), openPair, compare, takeComparison(comparison)}. */
 export function compareSection(context) {
@@ -117,224 +118,11 @@ export function compareSection(context) {
   };
 }
 
-/** What a comparison says of b against a under one metric, whichever was its baseline; null if it says nothing. */
-function versusOf(comparison, spec, a, b) {
-  const result = comparison?.results.find((one) => one.metric === spec);
-  if (!result || ![a, b].includes(comparison.baseline)) return null;
-  const flipped = comparison.baseline === b;
-  const entry = result.systems.find((one) => one.system === (flipped ? a : b));
-  if (!entry || typeof entry.difference !== "number") return null;
-  const turned = flipped
-    ? {
-        difference: -entry.difference,
-        low: negated(entry.difference_high),
-        high: negated(entry.difference_low),
-        wins: entry.losses,
-        losses: entry.wins,
-      }
-    : {
-        difference: entry.difference,
-        low: entry.difference_low,
-        high: entry.difference_high,
-        wins: entry.wins,
-        losses: entry.losses,
-      };
-  const p = Math.max(...Object.values(entry.p));
-  return {
-    ...turned,
-    ties: entry.ties,
-    p,
-    tests: entry.p,
-    clear: p < comparison.alpha,
-    field: result.field,
-    n: result.n,
-    failed: result.failed,
-  };
-}
-
-/** The sentence: "B is better than A: +0.0210 [0.0080, 0.0350], p = 0.003". */
-function verdictWords(versus, metric, a, b) {
-  const digits = scoreDigits(metric);
-  const interval =
-    typeof versus.low === "number" ? ` [${numberText(versus.low, digits)}, ${numberText(versus.high, digits)}]` : "";
-  const numbers = `${numberText(versus.difference, digits, true)}${interval}, ${pText(versus.p)}`;
-  if (!versus.clear) return { kind: "unclear", words: `No clear difference between ${b} and ${a}`, numbers };
-  const better = versus.difference > 0 === metric.higher_is_better;
-  return { kind: better ? "better" : "worse", words: `${b} is ${better ? "better" : "worse"} than ${a}`, numbers };
-}
-
-function negated(value) {
-  return typeof value === "number" ? -value : value;
-}
-
 function chooseSystems(context, which, system) {
   const other = which === "a" ? "b" : "a";
   const patch = { [which]: system, page: 0 };
   if (context.state[other] === system) patch[other] = context.state[which];
   context.set(patch);
-}
-
-function verdictNodes(context) {
-  const { table, state } = context;
-  const { comparison } = table.doc;
-  const pairs = table.pairs(state.a, state.b);
-  const items = table.metrics.map((metric, place) => verdictItem(context, metric, place));
-  const nodes = [el("ul", { class: "c-verdicts" }, ...items)];
-  if (pairs.alone) {
-    nodes.push(
-      el("p", {
-        class: "soft",
-        text: `${countOf(pairs.alone, "row")} of one system without a partner in the other ` + "did not take part.",
-      }),
-    );
-  }
-  if (comparison && versusOf(comparison, context.metric().metric, state.a, state.b))
-    nodes.push(readingHelp(comparison));
-  if (comparison && table.systems.length > 2) nodes.push(...rankTable(context));
-  return nodes;
-}
-
-function verdictItem(context, metric, place) {
-  const { table, state } = context;
-  const digits = scoreDigits(metric);
-  const [a, b] = [systemLabel(state.a), systemLabel(state.b)];
-  const versus = versusOf(table.doc.comparison, metric.metric, state.a, state.b);
-  const counted = versus ?? pairedDifferences(table, state.a, state.b, place, metric.main);
-  const direction = metric.higher_is_better ? "higher is better" : "lower is better";
-  const about = el(
-    "p",
-    { class: "c-verdict-metric" },
-    el("strong", { text: metric.metric }),
-    el("span", { class: "soft", text: ` ${versus?.field ?? metric.main}, ${direction}` }),
-  );
-  const left = versus?.failed ? `; ${countOf(versus.failed, "row")} left out because they failed` : "";
-  const counts = el("p", {
-    class: "soft",
-    text:
-      `${b} wins ${countText(counted.wins)}, loses ${countText(counted.losses)}, ` +
-      `ties ${countText(counted.ties)}${left}`,
-  });
-  if (!versus) {
-    const rows = counted.differences.length;
-    return el(
-      "li",
-      { class: "c-verdict" },
-      el("span", { class: "c-sign c-unclear-sign", "aria-hidden": "true", text: "?" }),
-      el(
-        "div",
-        {},
-        about,
-        el("p", {
-          text: rows
-            ? `Mean difference ${numberText(counted.mean, digits, true)} over ${countOf(rows, "row")}; ` +
-              "not tested, so it may be chance."
-            : "No rows to compare.",
-        }),
-        counts,
-      ),
-      countsBar(counted),
-    );
-  }
-  const said = verdictWords(versus, metric, a, b);
-  const sign = { better: "\u25b2", worse: "\u25bc", unclear: "\u2248" }[said.kind];
-  const tests = Object.entries(versus.tests)
-    .map(([test, p]) => `${test} ${pText(p)}`)
-    .join(", ");
-  return el(
-    "li",
-    { class: `c-verdict c-${said.kind}` },
-    el("span", { class: `c-sign c-${said.kind}-sign`, "aria-hidden": "true", text: sign }),
-    el(
-      "div",
-      {},
-      about,
-      el("p", { class: "c-verdict-words", title: tests }, el("strong", { text: `${said.words}: ` }), said.numbers),
-      counts,
-    ),
-    el("div", { class: "c-verdict-pictures" }, intervalPicture(versus, metric), countsBar(versus)),
-  );
-}
-
-/** The interval of the difference around zero, better to the right; decoration beside the sentence. */
-function intervalPicture(versus, metric) {
-  if (typeof versus.low !== "number") return "";
-  const sign = metric.higher_is_better ? 1 : -1;
-  const ends = [versus.low, versus.high].map((value) => sign * value).sort((one, other) => one - other);
-  const far = Math.max(Math.abs(ends[0]), Math.abs(ends[1]), 1e-9) * 1.1;
-  const x = (value) => 80 + (value / far) * 76;
-  return svgEl(
-    "svg",
-    { class: "c-interval", viewBox: "0 0 160 26", width: 160, height: 26, "aria-hidden": "true" },
-    svgEl("line", { class: "c-zero", x1: 80, x2: 80, y1: 1, y2: 25 }),
-    svgEl("line", { class: "c-whisker", x1: x(ends[0]), x2: x(ends[1]), y1: 13, y2: 13 }),
-    svgEl("path", { class: "c-whisker", d: `M${x(ends[0])} 8V18M${x(ends[1])} 8V18` }),
-    svgEl("circle", { class: "c-point", cx: x(sign * versus.difference), cy: 13, r: 4.5 }),
-  );
-}
-
-/** Wins, ties and losses as one bar: filled, empty, hatched. */
-function countsBar({ wins, losses, ties }) {
-  const total = wins + losses + ties || 1;
-  const bar = el("span", { class: "c-counts", "aria-hidden": "true" });
-  for (const [style, count] of [
-    ["c-won", wins],
-    ["c-tied", ties],
-    ["c-lost", losses],
-  ]) {
-    const part = el("span", { class: style });
-    part.style.width = `${(count / total) * 100}%`;
-    if (count) bar.append(part);
-  }
-  return bar;
-}
-
-function readingHelp(comparison) {
-  const sure = `${numberText(comparison.confidence * 100, 0)} %`;
-  const words = [
-    `The numbers in brackets say where the difference lies with ${sure} confidence: the rows were drawn again`,
-    `${countText(comparison.samples)} times (seed ${comparison.seed}), as if the test were repeated with other texts.`,
-    "The small picture shows them around no difference at all; to the right is better.",
-    "p says how often two equally good systems would differ this much by chance; a difference is called clear if",
-    `p is below ${comparison.alpha} in every test.`,
-    "Many clear differences are still small: look at the rows before you believe in them.",
-  ];
-  return el(
-    "details",
-    {},
-    el("summary", { text: "How to read this" }),
-    el("p", { text: words.join(" ") }),
-    el("p", { class: "soft", text: `${countOf(comparison.rows, "row")}, paired by ${comparison.paired_by}.` }),
-  );
-}
-
-function rankTable({ table, state }) {
-  const result = table.doc.comparison.results.find((one) => one.metric === table.metrics[state.metric].metric);
-  if (!result || result.systems.some((one) => one.rank === undefined)) return [];
-  const digits = scoreDigits(table.metrics[state.metric]);
-  const order = [...result.systems].sort(
-    (one, other) =>
-      one.rank - other.rank || (result.higher_is_better ? other.score - one.score : one.score - other.score),
-  );
-  const body = order.map((one) =>
-    el(
-      "tr",
-      {},
-      el("th", { scope: "row" }, el("bdi", { text: systemLabel(one.system) })),
-      el("td", { text: String(one.rank) }),
-      el("td", { text: numberText(one.score, digits) }),
-      el("td", {
-        text:
-          typeof one.low === "number" ? `[${numberText(one.low, digits)}, ${numberText(one.high, digits)}]` : "\u2013",
-      }),
-    ),
-  );
-  return [
-    tableRegion(
-      `Ranks under ${result.metric} ${result.field}; systems of one rank cannot be told apart`,
-      ["system", "rank", "score", "interval"],
-      body,
-    ),
-  ];
 }
 
 /** The button that has the server test the differences, where there is one. */

@@ -1,9 +1,9 @@
 // Two systems row by row: differences in rising order, or one system's scores against the other's. A cursor walks over
 // the rows by pointer or arrow keys and says what it meets; Enter or a click opens the two texts.
 
-import { svgEl, bottomAxis, leftAxis, dotsPath, fittedText } from "./charts.js";
-import { numberText, scoreDigits } from "./numbers.js";
-import { systemLabel, TIE } from "./table.js";
+import { numberText, scoreDigits } from "../shared/number_text.js";
+import { bottomAxis, dotsPath, fittedText, leftAxis, svgEl } from "./charts.js";
+import { TIE, systemLabel } from "./table.js";
 
 const DIFFERENCE_KEYS = {
   ArrowRight: 1,

@@ -1,14 +1,14 @@
 // How the scores of one metric are spread: one lane per system, as histogram or violin on a common axis, and the same
 // as tables. Brushing bins (drag, click, or arrow keys with Shift and Enter) narrows the list of rows.
 
+import { choiceGroup, scrollTable } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
-import { systemMark, fittedChart, chartDownloads } from "./charts.js";
-import { binCounts, binEdges, countText, exactSum, numberText, quantile } from "./numbers.js";
-import { scoreDigits, sortedNumbers } from "./numbers.js";
-import { systemLabel } from "./table.js";
-import { choiceGroup, tableRegion } from "./controls.js";
+import { countText, numberText, scoreDigits } from "../shared/number_text.js";
+import { chartDownloads, fittedChart, systemMark } from "./charts.js";
 import { drawLanes } from "./distribution_chart.js";
 import { brushFields } from "./score_range.js";
+import { binCounts, binEdges, exactSum, quantile, sortedNumbers } from "./statistics.js";
+import { systemLabel } from "./table.js";
 
 const DISTRIBUTION_SHARES = [
   ["5 %", 0.05],
@@ -96,7 +96,7 @@ function quantileTable(context, { lanes }) {
       ...[mean, ...shares].map((value) => el("td", { text: numberText(value, digits) })),
     );
   });
-  return tableRegion("Quantiles of the scores", ["system", ...names], body, "c-quantiles");
+  return scrollTable("Quantiles of the scores", ["system", ...names], body, { id: "c-quantiles" });
 }
 
 function binTable(context, { lanes, edges }) {
@@ -121,10 +121,7 @@ function binTable(context, { lanes, edges }) {
       ),
     );
   });
-  return tableRegion(
-    "Rows per bin",
-    ["scores", ...lanes.map((lane) => systemLabel(lane.system)), "rows"],
-    body,
-    "c-bins",
-  );
+  return scrollTable("Rows per bin", ["scores", ...lanes.map((lane) => systemLabel(lane.system)), "rows"], body, {
+    id: "c-bins",
+  });
 }

@@ -1,10 +1,11 @@
 // One lane per system over a common axis: bars or a violin, the mean as the system's mark, the bins as buttons on top.
 // In: sorted values and counts per system. Out: one SVG.
 
-import { svgEl, markAt, systemPattern, bottomAxis, fittedText, SYSTEM_STYLES } from "./charts.js";
-import { countOf, densityOf, numberText, quantile, scoreDigits } from "./numbers.js";
-import { systemLabel } from "./table.js";
+import { countOf, numberText, scoreDigits } from "../shared/number_text.js";
+import { SYSTEM_STYLES, bottomAxis, fittedText, markAt, svgEl, systemPattern } from "./charts.js";
 import { binButtons, binInside } from "./score_range.js";
+import { densityOf, quantile } from "./statistics.js";
+import { systemLabel } from "./table.js";
 
 /** The picture at a width; `spread` is {lanes: [{system, sorted, counts, mean}], edges, total}. */
 export function drawLanes(context, spread, width, picture) {

@@ -1,8 +1,8 @@
 // What a reader takes home from a corpus: rows as CSV or JSONL, the whole document as JSON, or one HTML file.
 // In: the corpus document. Out: text that Python reads back as it was.
 
-import { el, download, announce } from "../shared/dom.js";
 import { csvLines } from "../shared/csv_writer.js";
+import { announce, download, el } from "../shared/dom.js";
 
 /** The buttons; `exportHtml(doc)` gives the self-contained page where the server has one. */
 export function exportButtons(doc, exportHtml) {

@@ -1,12 +1,12 @@
 // One row, or the two rows of two systems that answer the same input: all texts side by side and all scores, in place.
 // What a document does not hold (texts, when the server sent scores alone) is said, not left blank.
 
+import { scrollTable } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
-import { numberText, scoreDigits } from "./numbers.js";
+import { numberText, scoreDigits } from "../shared/number_text.js";
 import { systemMark } from "./charts.js";
-import { systemLabel } from "./table.js";
 import { flagChips } from "./summary.js";
-import { tableRegion } from "./controls.js";
+import { systemLabel } from "./table.js";
 
 /** Texts and scores of rows (indices; one, or a pair); `openPair` adds a button to the alignment, `where` tells regions
     of equal rows apart. */
@@ -107,5 +107,5 @@ function detailScores(table, rows, where) {
     if (rows.length > 1) cells.push(el("td", { text: numberText(human[rows[1]] - human[rows[0]], 2, true) }));
     body.push(el("tr", {}, el("th", { scope: "row", text: "human" }), ...cells));
   }
-  return tableRegion(`Scores of row ${table.rows[rows[0]].id}, ${where}`, names, body);
+  return scrollTable(`Scores of row ${table.rows[rows[0]].id}, ${where}`, names, body);
 }

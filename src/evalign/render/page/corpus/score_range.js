@@ -1,9 +1,9 @@
 // Choosing a range of scores: by dragging over the bins of a picture or clicking one, by arrow keys, Shift and Enter,
 // or by typing the ends. In and out: the range of the view's state, which narrows the list of rows.
 
-import { el, announce } from "../shared/dom.js";
+import { announce, el } from "../shared/dom.js";
+import { countText, numberText, scoreDigits } from "../shared/number_text.js";
 import { svgEl } from "./charts.js";
-import { countText, numberText, scoreDigits } from "./numbers.js";
 import { systemLabel } from "./table.js";
 
 /** Whether a value lies in a range whose ends may be open (null); the upper end belongs to it where the scores end. */
@@ -52,7 +52,8 @@ export function binButtons(context, { lanes, edges }, place, bottom) {
       svgEl("title", { text: label }),
     );
   });
-  const binAt = (event) => Number(document.elementFromPoint(event.clientX, event.clientY)?.dataset?.bin ?? start);
+  const binAt = (event) =>
+    Number(document.elementFromPoint(event.clientX, event.clientY)?.getAttribute("data-bin") ?? start);
   return svgEl(
     "g",
     {

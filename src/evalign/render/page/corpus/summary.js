@@ -1,11 +1,11 @@
 // The table that answers first: every system under every metric, with intervals, failures and flags; a column's head
 // chooses the metric that the sections below show. Next to it the choice of the field and the recipe line.
 
+import { choiceGroup } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
+import { countOf, countText, numberText, scoreDigits } from "../shared/number_text.js";
 import { systemMark } from "./charts.js";
-import { countOf, countText, numberText, scoreDigits } from "./numbers.js";
 import { systemLabel } from "./table.js";
-import { choiceGroup } from "./controls.js";
 
 /** The section; `context` is {table, state, set, metric()}. */
 export function summarySection(context) {
@@ -81,7 +81,7 @@ function summaryTable(context) {
     ),
   );
   const body = table.systems.map((system, index) => {
-    const cells = table.metrics.map((metric, place) =>
+    const cells = table.metrics.map((_metric, place) =>
       scoreCell(table, { system, place, field: fieldOf(place), best: best[place], chosen: place === state.metric }),
     );
     const chosen = table.result(system, state.metric);

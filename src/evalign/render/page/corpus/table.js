@@ -1,7 +1,7 @@
 // A corpus document as columns of numbers: values by metric and field, rows by system, rows of two systems in pairs,
 // human ratings. In: the parsed document. Out: a table of plain arrays, made lazily and once; no DOM in here.
 
-import { percentiles } from "./numbers.js";
+import { percentiles } from "./statistics.js";
 
 export const TIE = 1e-5; // the same as in Python: what the batch that a text was encoded in can move a score by
 
@@ -59,61 +59,6 @@ export function pairedDifferences(table, a, b, metric, field) {
   return told;
 }
 
-/** Has the server test all systems against a baseline, metric by metric so that no request grows too large. */
-export async function testedComparison(compare, table, baseline, signal) {
-  const order = [baseline, ...table.systems.filter((system) => system !== baseline)];
-  const together = commonRows(table, order);
-  if (!together.get(baseline).length) throw new Error("No input was answered by all systems: nothing to compare.");
-  let whole = null;
-  for (const place of table.metrics.keys()) {
-    const scores = [scoresOf(table, place, together)];
-    const { comparison } = await testedWith(compare, { scores, baseline }, signal);
-    whole = whole === null ? comparison : { ...whole, results: [...whole.results, ...comparison.results] };
-  }
-  return { ...whole, paired_by: table.pairs(order[0], order[1]).how };
-}
-
-/** Many rows or systems cost the server too much: then with fewer resamples, which the comparison tells. */
-async function testedWith(compare, body, signal) {
-  for (const samples of [1000, 300, 100]) {
-    try {
-      return await compare({ ...body, samples }, signal);
-    } catch (error) {
-      if (error.code !== "too-many-resamples" || samples === 100) throw error;
-    }
-  }
-  return null;
-}
-
-/** Every system's values of one metric in the common order of rows; a system may have any name, also `__proto__`. */
-function scoresOf(table, place, together) {
-  const metric = table.metrics[place];
-  const column = table.values(place, metric.main);
-  const entry = { metric: metric.metric, signature: metric.signature, values: Object.create(null) };
-  const pooled = table.rows.some((row) => row.statistics?.[place]);
-  if (pooled) entry.statistics = Object.create(null);
-  for (const [system, rows] of together) {
-    entry.values[system] = rows.map((row) => (Number.isNaN(column[row]) ? null : column[row]));
-    if (pooled) entry.statistics[system] = rows.map((row) => table.rows[row].statistics?.[place] ?? null);
-  }
-  return entry;
-}
-
-function commonRows(table, order) {
-  const [first, ...others] = order;
-  let kept = table.rowsOf(first);
-  const partners = others.map((other) => new Map(table.pairs(first, other).pairs));
-  for (const partner of partners) kept = kept.filter((row) => partner.has(row));
-  const together = new Map([[first, kept]]);
-  others.forEach((other, place) =>
-    together.set(
-      other,
-      kept.map((row) => partners[place].get(row)),
-    ),
-  );
-  return together;
-}
-
 function scoreColumn(doc, metric, field) {
   return Float64Array.from(doc.rows, (row) => row.scores[metric]?.[field] ?? NaN);
 }
@@ -142,10 +87,7 @@ function disagreementColumn(table, metric, field) {
 /** Rows of two systems that answer the same input: with the same id, or else with the same references and source. */
 function pairedRows(table, a, b) {
   let best = { how: "", pairs: [], alone: table.rowsOf(a).length + table.rowsOf(b).length };
-  for (const [how, keysOf] of [
-    ["id", idKeys],
-    ["text", textKeys],
-  ]) {
+  for (const [how, keysOf] of Object.entries({ id: idKeys, text: textKeys })) {
     const first = keysOf(table, table.rowsOf(a));
     const second = keysOf(table, table.rowsOf(b));
     if (!first || !second) continue;

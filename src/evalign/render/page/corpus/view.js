@@ -2,16 +2,16 @@
 // In: a corpus document and options {state, onState, openPair(row), compare(body), exportHtml(doc)}; one state object
 // holds what is chosen, every section draws itself from it.
 
-import { el } from "../shared/dom.js";
+import { pager } from "../shared/controls.js";
 import { checkFormat } from "../shared/document.js";
-import { corpusTable, systemLabel } from "./table.js";
-import { countOf } from "./numbers.js";
-import { pager } from "./controls.js";
-import { summarySection } from "./summary.js";
-import { distributionSection } from "./distribution.js";
-import { rowsSection } from "./row_list.js";
+import { el } from "../shared/dom.js";
+import { countOf } from "../shared/number_text.js";
 import { compareSection } from "./comparison.js";
+import { distributionSection } from "./distribution.js";
 import { exportButtons } from "./export.js";
+import { rowsSection } from "./row_list.js";
+import { summarySection } from "./summary.js";
+import { corpusTable, systemLabel } from "./table.js";
 
 const CORPUS_PROBLEMS = 50; // of them on a page
 

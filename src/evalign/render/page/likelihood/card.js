@@ -3,8 +3,8 @@
 
 import { foldedTable, markLines, scrollTable } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
+import { fourDigits } from "../shared/number_text.js";
 import { likelyPercent, likelyShade, likelyShades } from "./token_facts.js";
-import { fourDigits } from "../shared/numbers.js";
 
 const LIKELY_LISTED = 10;
 
@@ -117,7 +117,7 @@ export function likelyLegend() {
 
 function tokenTable({ model, threshold }) {
   const caption = `Tokens of the ${model.side.of}, ${model.direction.name}`;
-  const head = ["token", "log-probability", "probability", "rank", "marks"];
+  const columns = ["token", "log-probability", "probability", "rank", "marks"];
   const row = (one) =>
     el(
       "tr",
@@ -128,8 +128,7 @@ function tokenTable({ model, threshold }) {
       el("td", { text: one.rank }),
       el("td", { class: "name", text: likelyMarks(one, threshold).join(", ") }),
     );
-  const column = (name) => el("th", { scope: "col", text: name, class: /token|marks/.test(name) ? "name" : null });
-  return scrollTable(caption, head.map(column), model.tokens.map(row));
+  return scrollTable(caption, columns, model.tokens.map(row), { text: [0, 4] });
 }
 
 function likelyMarks(one, threshold) {

@@ -2,13 +2,13 @@
 // legend and the recipe. In: the panes as laid out on the page. Out: {width, height, shapes}, for picture_files.js.
 
 import { themeColour } from "../shared/dom.js";
-import { likelyPercent, likelyShade, likelyShades } from "./token_facts.js";
-import { fourDigits } from "../shared/numbers.js";
+import { fourDigits } from "../shared/number_text.js";
 import { SCENE_MARGIN, sceneRecipe, sceneText, sceneWords } from "../shared/picture_text.js";
+import { likelyPercent, likelyShade, likelyShades } from "./token_facts.js";
 
 const SCENE_PANES = { head: 72, label: 22, below: 34, swatch: 128 };
 
-/** Shapes of one direction: `shown` is {doc, model, panes: [read, predicted], threshold}. */
+/** Shapes of one direction: `shown` is {doc, model, panes: {read, predicted}, threshold}. */
 export function likelihoodScene({ doc, model, panes, threshold }) {
   const { direction } = model;
   const ink = (size, weight = 400) => ({ fill: themeColour("--ink"), size, weight });
@@ -22,8 +22,8 @@ export function likelihoodScene({ doc, model, panes, threshold }) {
   let bottom = SCENE_PANES.head;
   let right = 360;
   for (const [pane, name] of [
-    [panes[0], `read: ${direction.read.of}`],
-    [panes[1], `predicted: ${direction.predicted.of}${sceneUnread(direction.predicted.dropped)}`],
+    [panes.read, `read: ${direction.read.of}`],
+    [panes.predicted, `predicted: ${direction.predicted.of}${sceneUnread(direction.predicted.dropped)}`],
   ]) {
     const { width, height } = pane.text.getBoundingClientRect();
     const place = { x: SCENE_MARGIN, y: bottom + SCENE_PANES.label };

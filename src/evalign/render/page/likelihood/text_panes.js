@@ -1,9 +1,9 @@
 // The texts of the likelihood view: what was read as it is, what was predicted with a span around every token's own
 // characters (plain inline, so that letters join); pointer and keyboard on those spans. What was cut off is shown, too.
 
-import { el } from "../shared/dom.js";
 import { codePoints } from "../shared/document.js";
-import { fourDigits } from "../shared/numbers.js";
+import { el } from "../shared/dom.js";
+import { fourDigits } from "../shared/number_text.js";
 import { likelyShade } from "./token_facts.js";
 
 /** The text that was given to the model: {node, text}. */

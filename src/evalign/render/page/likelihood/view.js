@@ -1,16 +1,21 @@
 // The likelihood view: everything about one likelihood document. Score and recipe, directions, the threshold, the text
 // that was read and the predicted one with a shade on every token, card, least likely tokens, table, files.
 
-import { el, announce } from "../shared/dom.js";
 import { controlSlider, flagNotice } from "../shared/controls.js";
 import { checkFormat } from "../shared/document.js";
+import { announce, el } from "../shared/dom.js";
+import { fourDigits } from "../shared/number_text.js";
+import { fileButtons } from "../shared/picture_files.js";
 import { leastLikely, likelyCard, likelyHint, likelyLegend, likelySentence, likelyTable } from "./card.js";
-import { likelihoodDifference, likelihoodModel, likelihoodRows, likelihoodState } from "./token_facts.js";
-import { likelyPercent } from "./token_facts.js";
 import { likelihoodScene } from "./picture.js";
 import { focusPredicted, markPredicted, predictedEvents, predictedPane, readPane } from "./text_panes.js";
-import { fourDigits } from "../shared/numbers.js";
-import { fileButtons } from "../shared/picture_files.js";
+import {
+  likelihoodDifference,
+  likelihoodModel,
+  likelihoodRows,
+  likelihoodState,
+  likelyPercent,
+} from "./token_facts.js";
 
 const LIKELY_SLIDER = { widest: -20, narrowest: -6 }; // where the slider may begin; a token below is always unlikely
 
@@ -121,8 +126,8 @@ class LikelihoodView {
   newPanes() {
     const model = this.model();
     this.hovered = this.keyed = null;
-    this.panes = [readPane(model.direction.read), predictedPane(model)];
-    predictedEvents(this.panes[1], model.order, {
+    this.panes = { read: readPane(model.direction.read), predicted: predictedPane(model) };
+    predictedEvents(this.panes.predicted, model.order, {
       hover: (unit) => this.point({ hovered: unit, keyed: null }),
       leave: () => this.point({ hovered: null }),
       blur: () => this.point({ keyed: null }),
@@ -130,14 +135,14 @@ class LikelihoodView {
       pin: (unit) => this.pin(unit),
       escape: () => this.escape(),
     });
-    this.place.replaceChildren(...this.panes.map((pane) => pane.node));
+    this.place.replaceChildren(this.panes.read.node, this.panes.predicted.node);
   }
 
   /** Everything but the texts again. */
   refresh() {
     const { threshold } = this.set;
     const model = this.model();
-    markPredicted(this.panes[1], model, threshold);
+    markPredicted(this.panes.predicted, model, threshold);
     this.notice.show(model.direction.flags);
     this.switch.show(this.set.direction);
     this.slider.show(threshold);
@@ -158,7 +163,7 @@ class LikelihoodView {
   }
 
   goTo(unit) {
-    focusPredicted(this.panes[1].spans, unit);
+    focusPredicted(this.panes.predicted.spans, unit);
     this.key(unit);
   }
 
@@ -195,7 +200,7 @@ class LikelihoodView {
   repaint() {
     const pinned = this.pinned();
     const focus = this.keyed ?? pinned ?? this.hovered;
-    this.panes[1].spans.forEach((span, index) => {
+    this.panes.predicted.spans.forEach((span, index) => {
       span.classList.toggle("main", index === focus);
       span.setAttribute("aria-selected", String(index === pinned));
     });

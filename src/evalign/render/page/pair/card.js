@@ -3,8 +3,8 @@
 
 import { markLines } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
-import { fourDigits } from "../shared/numbers.js";
-import { PAIR_SIDES, linesOf, otherSide, qualityOf } from "./match_facts.js";
+import { fourDigits } from "../shared/number_text.js";
+import { linesOf, otherSide, qualityOf } from "./match_facts.js";
 
 const CARD_QUALITY = { q3: "very close", q2: "close", q1: "loose", q0: "far" };
 const CARD_NEAREST = 5;
@@ -178,8 +178,7 @@ function cardNumbers(view, { side, index }, facts) {
 
 /** Whether the document's scores are not the plain weighted means. */
 export function cardRescaled(view) {
-  return PAIR_SIDES.some((side, place) => {
-    const field = ["precision", "recall"][place];
+  return ["precision", "recall"].some((field) => {
     const score = view.matching.scores[field];
     return score !== undefined && Math.abs(score - view.raw[field]) > 1e-4;
   });

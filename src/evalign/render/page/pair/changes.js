@@ -1,10 +1,11 @@
 // "What changed": two matchings of the same similarities beside each other. Cells that only one of them selects become
 // lines, tokens whose partner changed become a table, and the difference of the scores is added up from these tokens.
 
+import { scrollTable } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
-import { fourDigits } from "../shared/numbers.js";
-import { PAIR_SIDES, mergedLines, otherSide } from "./match_facts.js";
+import { fourDigits } from "../shared/number_text.js";
 import { cardRescaled } from "./card.js";
+import { PAIR_SIDES, mergedLines, otherSide } from "./match_facts.js";
 
 const CHANGES_SHOWN = 30;
 const CHANGES_SAME = 1e-6;
@@ -46,7 +47,7 @@ export function compareChoice(doc, change) {
 /** The scores of all matchings of the matrix. */
 export function scoresTable(doc) {
   const fields = [...new Set(doc.matchings.flatMap((matching) => Object.keys(matching.scores)))];
-  const head = ["matching", ...fields, "cells", "candidate never chosen", "reference never chosen"];
+  const columns = ["matching", ...fields, "cells", "candidate never chosen", "reference never chosen"];
   const rows = doc.matchings.map((matching) =>
     el(
       "tr",
@@ -60,17 +61,7 @@ export function scoresTable(doc) {
   const node = el(
     "section",
     { class: "pair-section" },
-    el(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Scores of all matchings" },
-      el(
-        "table",
-        { class: "pair-scores-table" },
-        el("caption", { text: "Scores of all matchings" }),
-        changesHead(head, 1),
-        el("tbody", {}, ...rows),
-      ),
-    ),
+    scrollTable("Scores of all matchings", columns, rows, { style: "pair-scores-table" }),
   );
   const show = (state) =>
     rows.forEach((row, place) => row.classList.toggle("on", doc.matchings[place].name === state.matching));
@@ -90,6 +81,8 @@ export function changesReport(labels, before, after, changes, focus) {
     shown.length < changes.tokens.length
       ? `The ${shown.length} largest of ${changes.tokens.length} changes`
       : "Tokens that changed, largest effect first";
+  const columns = ["token", "text", from.name, "value", to.name, "value", "effect"];
+  const rows = shown.map((change) => changesRow(labels, change, focus));
   return [
     heading,
     el(
@@ -97,17 +90,7 @@ export function changesReport(labels, before, after, changes, focus) {
       { class: "pair-explained" },
       ...changesExplained(before, after, changes.tokens).map((text) => el("li", { text })),
     ),
-    el(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Tokens that changed" },
-      el(
-        "table",
-        {},
-        el("caption", { text: caption }),
-        changesHead(["token", "text", from.name, "value", to.name, "value", "effect"], 3, [4]),
-        el("tbody", {}, ...shown.map((one) => changesRow(labels, one, focus))),
-      ),
-    ),
+    scrollTable(caption, columns, rows, { text: [0, 1, 2, 4], label: "Tokens that changed" }),
   ];
 }
 
@@ -160,20 +143,6 @@ function changedTokens(decoded, before, after) {
     });
   }
   return changed.sort((one, other) => Math.abs(other.effect) - Math.abs(one.effect));
-}
-
-function changesHead(names, named, more = []) {
-  return el(
-    "thead",
-    {},
-    el(
-      "tr",
-      {},
-      ...names.map((name, place) =>
-        el("th", { scope: "col", text: name, class: place < named || more.includes(place) ? "name" : null }),
-      ),
-    ),
-  );
 }
 
 function changesRow(labels, one, focus) {

@@ -1,9 +1,9 @@
 // What a reader can set in the pair view: the matching, which lines are drawn, how many, words or pieces; and the
 // legend of lines and marks. In: the state and what to do on a change. Out: elements with a `show(state)` of their own.
 
-import { el } from "../shared/dom.js";
 import { controlCheck, controlSlider } from "../shared/controls.js";
-import { fourDigits } from "../shared/numbers.js";
+import { el } from "../shared/dom.js";
+import { fourDigits } from "../shared/number_text.js";
 import { NEAREST } from "./match_facts.js";
 
 /** The score that stands for a matching. */

@@ -1,17 +1,16 @@
 // The form of one pair: texts and options go to the server, the answer to the pair view. A late answer never
 // overwrites a newer one: every request ends the one before it.
 
-import { el, announce, download } from "../shared/dom.js";
-import { pairView } from "./view.js";
-import { idfTable } from "../server/idf_tables.js";
 import { htmlFile } from "../server/html_export.js";
+import { idfTable } from "../server/idf_tables.js";
+import { announce, byId, download, el } from "../shared/dom.js";
+import { pairView } from "./view.js";
 
 const PAIR_FIELDS = ["candidate", "reference", "model", "layer"];
 
 /** Wires the form; `hooks` has api, models, examples, onState(form, view), and corpusTexts() for IDF, if a file is open. */
 export function pairForm(hooks) {
-  const find = (id) => document.getElementById(id);
-  const form = find("pair-form");
+  const form = byId("pair-form");
   const tables = new Map();
   let view = null;
   let viewState = {};
@@ -27,16 +26,16 @@ export function pairForm(hooks) {
     run();
   });
   for (const id of ["candidate", "reference"]) {
-    find(id).addEventListener("keydown", (event) => {
+    byId(id).addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
     });
-    find(id).addEventListener("input", ownTexts);
+    byId(id).addEventListener("input", ownTexts);
   }
-  find("model").addEventListener("change", () => {
+  byId("model").addEventListener("change", () => {
     fillLayers();
     again();
   });
-  for (const id of ["layer", "specials", "idf"]) find(id).addEventListener("change", again);
+  for (const id of ["layer", "specials", "idf"]) byId(id).addEventListener("change", again);
   const saving = [
     saveButton("HTML", "Save as one HTML file", () => saved("html", "text/html", () => htmlFile(doc))),
     saveButton("JSON", "Save as JSON", () => saved("json", "application/json", () => JSON.stringify(doc))),
@@ -49,12 +48,12 @@ export function pairForm(hooks) {
       if (!groups.has(example.kind)) groups.set(example.kind, el("optgroup", { label: example.kind }));
       groups.get(example.kind).append(el("option", { value: place, text: example.name }));
     });
-    find("example").append(...groups.values());
-    find("example").addEventListener("change", () => {
-      const example = hooks.examples[find("example").value];
-      find("example-about").hidden = !example;
+    byId("example").append(...groups.values());
+    byId("example").addEventListener("change", () => {
+      const example = hooks.examples[byId("example").value];
+      byId("example-about").hidden = !example;
       if (!example) return;
-      find("example-about").textContent = example.about;
+      byId("example-about").textContent = example.about;
       apply({ candidate: example.candidate, reference: example.reference });
       run();
     });
@@ -62,43 +61,44 @@ export function pairForm(hooks) {
 
   /** What is written by hand is no example any more. */
   function ownTexts() {
-    find("example").value = "";
-    find("example-about").hidden = true;
+    byId("example").value = "";
+    byId("example-about").hidden = true;
   }
 
   function fillModels() {
-    find("model").replaceChildren(...hooks.models.map((one) => el("option", { value: one.name, text: one.label })));
+    byId("model").replaceChildren(...hooks.models.map((one) => el("option", { value: one.name, text: one.label })));
     fillLayers();
   }
 
   function fillLayers() {
-    const model = hooks.models.find((one) => one.name === find("model").value);
+    const model = hooks.models.find((one) => one.name === byId("model").value);
     const numbers = Array.from({ length: (model?.layers ?? 0) + 1 }, (_, layer) => String(layer));
-    find("layer").replaceChildren(
+    byId("layer").replaceChildren(
       el("option", { value: "", text: model ? `tuned (${model.default_layer})` : "tuned" }),
       ...numbers.map((layer) => el("option", { value: layer, text: layer === "0" ? "0 (before any context)" : layer })),
     );
   }
 
   function formState() {
-    const state = Object.fromEntries(PAIR_FIELDS.map((id) => [id, find(id).value]));
-    return { ...state, specials: find("specials").checked, idf: find("idf").checked };
+    /** @type {any} */
+    const state = Object.fromEntries(PAIR_FIELDS.map((id) => [id, byId(id).value]));
+    return { ...state, specials: byId("specials").checked, idf: byId("idf").checked };
   }
 
   function apply(state) {
     for (const id of PAIR_FIELDS) {
       if (typeof state[id] !== "string") continue;
-      const known = find(id).tagName !== "SELECT" || [...find(id).options].some((one) => one.value === state[id]);
-      if (known) find(id).value = state[id];
+      const known = byId(id).tagName !== "SELECT" || [...byId(id).options].some((one) => one.value === state[id]);
+      if (known) byId(id).value = state[id];
       if (id === "model") fillLayers();
     }
-    for (const id of ["specials", "idf"]) if (typeof state[id] === "boolean") find(id).checked = state[id];
+    for (const id of ["specials", "idf"]) if (typeof state[id] === "boolean") byId(id).checked = state[id];
     sayIdf();
   }
 
   function sayIdf() {
     const texts = hooks.corpusTexts();
-    find("idf-label").textContent = texts
+    byId("idf-label").textContent = texts
       ? `Weigh rare words more (IDF of the ${texts.length} references opened)`
       : `Weigh rare words more (IDF of the ${hooks.examples.length} examples)`;
   }
@@ -112,10 +112,10 @@ export function pairForm(hooks) {
   }
 
   async function table(signal) {
-    if (!find("idf").checked) return null;
+    if (!byId("idf").checked) return null;
     const texts = hooks.corpusTexts() ?? hooks.examples.map((example) => example.reference);
-    const key = `${find("model").value} ${texts.length} ${texts[0]}`;
-    if (!tables.has(key)) tables.set(key, await idfTable(hooks.api, find("model").value, texts, signal));
+    const key = `${byId("model").value} ${texts.length} ${texts[0]}`;
+    if (!tables.has(key)) tables.set(key, await idfTable(hooks.api, byId("model").value, texts, signal));
     return tables.get(key);
   }
 
@@ -126,16 +126,16 @@ export function pairForm(hooks) {
   async function run() {
     showError("");
     for (const id of ["candidate", "reference"]) {
-      if (find(id).value.trim()) continue;
+      if (byId(id).value.trim()) continue;
       showError(`The ${id} is empty: there is nothing to align. Write or paste a text.`);
-      find(id).focus();
+      byId(id).focus();
       return;
     }
     running?.abort();
     const current = new AbortController();
     running = current;
     announce("Aligning …");
-    find("pair-result").setAttribute("aria-busy", "true");
+    byId("pair-result").setAttribute("aria-busy", "true");
     const sent = formState();
     try {
       const { candidate, reference } = sent;
@@ -153,7 +153,7 @@ export function pairForm(hooks) {
     } finally {
       if (running === current) {
         running = null;
-        find("pair-result").removeAttribute("aria-busy");
+        byId("pair-result").removeAttribute("aria-busy");
       }
     }
   }
@@ -164,7 +164,7 @@ export function pairForm(hooks) {
     if (view && wanted) view.apply(wanted);
     wanted = null;
     if (!view)
-      view = pairView(find("pair-result"), doc, { state: viewState, onState: (state) => remember(state), saving });
+      view = pairView(byId("pair-result"), doc, { state: viewState, onState: (state) => remember(state), saving });
     remember(view.state());
   }
 
@@ -174,8 +174,8 @@ export function pairForm(hooks) {
   }
 
   function showError(message) {
-    find("pair-error").textContent = message;
-    find("pair-error").hidden = !message;
+    byId("pair-error").textContent = message;
+    byId("pair-error").hidden = !message;
   }
 
   function saveButton(text, label, onclick) {

@@ -2,8 +2,8 @@
 // focusing a word frames its row or column. Cells lie on one canvas, frames on another: a hover repaints frames only.
 
 import { el, themeColour } from "../shared/dom.js";
+import { fourDigits } from "../shared/number_text.js";
 import { sharpContext } from "./lines.js";
-import { fourDigits } from "../shared/numbers.js";
 
 const HEAT_STOPS = ["--heat0", "--heat1", "--heat2", "--heat3", "--heat4"];
 const HEAT_CELL = 26; // most a cell gets

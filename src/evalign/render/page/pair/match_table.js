@@ -2,7 +2,7 @@
 
 import { foldedTable, scrollTable } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
-import { fourDigits } from "../shared/numbers.js";
+import { fourDigits } from "../shared/number_text.js";
 import { PAIR_SIDES, otherSide } from "./match_facts.js";
 
 const TABLE_COLUMNS = ["token", "partner", "similarity", "weight", "adds", "marks"];
@@ -67,8 +67,7 @@ function tableSides(matches) {
     const names = TABLE_COLUMNS.map((name) => (name === "adds" ? `adds to ${field}` : name));
     const rows = matches.decoded[side].pieces.map((_piece, token) => tableRow(matches, side, token));
     const caption = `Tokens of the ${side} and their partners, ${matches.view.matching.name}`;
-    const column = (name, place) => el("th", { scope: "col", text: name, class: place < 2 ? "name" : null });
-    return scrollTable(caption, names.map(column), rows);
+    return scrollTable(caption, names, rows, { text: [0, 1] });
   });
 }
 

@@ -2,10 +2,10 @@
 // and the recipe line. In: the panes as laid out on the page. Out: {width, height, shapes}; picture_files.js writes them.
 
 import { themeColour } from "../shared/dom.js";
-import { lineStyle, placeLines } from "./lines.js";
-import { fourDigits } from "../shared/numbers.js";
-import { PAIR_SIDES, qualityOf } from "./match_facts.js";
+import { fourDigits } from "../shared/number_text.js";
 import { SCENE_MARGIN, sceneRecipe, sceneText, sceneWords } from "../shared/picture_text.js";
+import { lineStyle, placeLines } from "./lines.js";
+import { PAIR_SIDES, qualityOf } from "./match_facts.js";
 
 const SCENE_HEAD = 72;
 const SCENE_GAP = { beside: 110, below: 96 };
@@ -15,6 +15,7 @@ export function pairScene(shown) {
   const { halves, boxes } = shown;
   const colours = (name) => themeColour(name);
   const places = scenePlaces(halves);
+  /** @type {any[]} */
   const shapes = [{ type: "rect", x: 0, y: 0, width: 0, height: 0, fill: colours("--paper") }];
   sceneHead(shapes, shown, colours);
   for (const { line, from, to, control } of placeLines(shown.lines, boxes, places)) {

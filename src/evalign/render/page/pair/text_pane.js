@@ -1,10 +1,10 @@
 // The two texts of a pair as running text: every unit a plain inline span, so that Arabic letters join and CJK wraps.
 // Also knows where each unit lies, measured once per layout; positions are kept relative to the pane's own content.
 
-import { el } from "../shared/dom.js";
 import { codePoints } from "../shared/document.js";
-import { PAIR_SIDES, qualityOf } from "./match_facts.js";
+import { el } from "../shared/dom.js";
 import { readUpTo } from "../shared/text_units.js";
+import { PAIR_SIDES, qualityOf } from "./match_facts.js";
 
 /** The pane of one side: {side, pane, text, spans}. The pane scrolls where texts are long; the text is a listbox. */
 export function textPane(side, data, { units, subwords }) {

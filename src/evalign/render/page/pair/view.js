@@ -1,22 +1,22 @@
 // The pair view: everything about one alignment document. Scores and recipe, matching switch, sliders, the stage with
 // texts and lines, the card, what changed between matchings, heatmap, table, files. State is small and plain.
 
-import { el, announce, onTheme } from "../shared/dom.js";
 import { flagNotice } from "../shared/controls.js";
 import { decodeAlignment } from "../shared/document.js";
-import { makeHeatmap } from "./heatmap.js";
-import { fourDigits } from "../shared/numbers.js";
+import { announce, el, onTheme } from "../shared/dom.js";
+import { fourDigits } from "../shared/number_text.js";
+import { fileButtons } from "../shared/picture_files.js";
 import { cardHint, pairCard } from "./card.js";
 import { changesReport, compareChoice, pairChanges, scoresTable } from "./changes.js";
 import { legendSentence, mainScore, matchingSwitch, pairControls, pairLegend } from "./controls.js";
 import { PairFocus } from "./focus.js";
+import { makeHeatmap } from "./heatmap.js";
 import { pairGrid, pairMatching } from "./match_facts.js";
+import { matchRows, matchTable } from "./match_table.js";
 import { pairScene } from "./picture.js";
 import { drawnLines, makeStage } from "./stage.js";
 import { pairState, pairStateDifference } from "./state.js";
-import { matchRows, matchTable } from "./match_table.js";
 import { everyLine, litUnits, visibleLines } from "./visible_lines.js";
-import { fileButtons } from "../shared/picture_files.js";
 
 /** Draws the document into `root`; options {state, onState(state), standalone, saving: more buttons}. */
 export function pairView(root, doc, options = {}) {

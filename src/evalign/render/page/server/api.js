@@ -18,7 +18,7 @@ export function makeApi(base = "") {
   };
 }
 
-async function apiCall(url, { method, body, signal }) {
+async function apiCall(url, { method, body = undefined, signal }) {
   const request = { method, signal, credentials: "omit", cache: "no-store" };
   if (body !== undefined) {
     request.body = JSON.stringify(body);
@@ -38,7 +38,7 @@ async function apiFetch(url, request) {
     return await fetch(url, request);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Error("The server does not answer. Is evalign serve still running?");
+    throw new Error("The server does not answer. Is evalign serve still running?", { cause: error });
   }
 }
 

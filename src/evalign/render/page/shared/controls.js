@@ -1,8 +1,9 @@
-// What the views of one pair share: sliders and checkboxes with their labels, tables that are made when they are opened,
-// the marks of a token, and the notice of what happened to the texts on the way. Out: elements.
+// Controls that several views share: sliders, checkboxes, switches, selects, tables, pagers, the marks of a token, and
+// the notice of what happened to the texts. Out: elements.
 
 import { el } from "./dom.js";
 
+let controlCount = 0; // ids of labels must differ between two views in one page
 const CONTROL_FLAGS = {
   empty: () => "a text has no tokens of its own",
   truncated: (count) => `${count} ${count === 1 ? "token was" : "tokens were"} not read, the model takes no more`,
@@ -56,12 +57,24 @@ export function foldedTable(title, make) {
   return { node, refresh: () => node.open && fill() };
 }
 
-/** A table that scrolls by itself; `head` are its <th> elements, `rows` its <tr> elements. */
-export function scrollTable(caption, head, rows) {
+/**
+ * A table that scrolls inside a focusable region. `text` has the places of the columns that hold words, not numbers;
+ * `label` names the region, `id` and `style` are the region's id and the table's class.
+ */
+export function scrollTable(caption, columns, rows, { text = [0], label = caption, id = null, style = null } = {}) {
+  const head = columns.map((name, place) =>
+    el("th", { scope: "col", class: text.includes(place) ? "name" : null }, name),
+  );
   return el(
     "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-    el("table", {}, el("caption", { text: caption }), el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)),
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": label, id },
+    el(
+      "table",
+      { class: style },
+      el("caption", { text: caption }),
+      el("thead", {}, el("tr", {}, ...head)),
+      el("tbody", {}, ...rows),
+    ),
   );
 }
 
@@ -76,4 +89,62 @@ export function markLines(marks) {
       `: ${why}`,
     ),
   );
+}
+
+/** A switch of few choices; returns {node, choose(value)}. */
+export function choiceGroup(label, name, choices, onChoose) {
+  controlCount += 1;
+  const inputs = choices.map(([value]) =>
+    el("input", { type: "radio", name: `${name}-${controlCount}`, value, onchange: () => onChoose(value) }),
+  );
+  const node = el(
+    "fieldset",
+    { class: "c-switch" },
+    el("legend", { class: "out-of-sight", text: label }),
+    ...choices.map(([, text], place) => el("label", {}, inputs[place], el("span", { text }))),
+  );
+  return {
+    node,
+    choose: (value) =>
+      inputs.forEach((input) => {
+        input.checked = input.value === value;
+      }),
+  };
+}
+
+/** A select with its label: {node, select, fill(choices, chosen)}; choices are [value, text] or [group, [...]]. */
+export function labelledSelect(label, onChoose) {
+  controlCount += 1;
+  const id = `c-select-${controlCount}`;
+  const select = el("select", { id, onchange: () => onChoose(select.value) });
+  const option = ([value, text]) => el("option", { value, text });
+  return {
+    node: el("div", { class: "field" }, el("label", { for: id, text: label }), select),
+    select,
+    fill(choices, chosen) {
+      select.replaceChildren(
+        ...choices.map((choice) =>
+          Array.isArray(choice[1]) ? el("optgroup", { label: choice[0] }, ...choice[1].map(option)) : option(choice),
+        ),
+      );
+      select.value = chosen;
+    },
+  };
+}
+
+/** Previous, next and where one is; returns {node, update(page, pages, text)}. */
+export function pager(label, onPage) {
+  const where = el("span", { class: "c-where" });
+  let page = 0;
+  const button = (text, step) => el("button", { type: "button", text, onclick: () => onPage(page + step) });
+  const [before, after] = [button("Previous", -1), button("Next", 1)];
+  return {
+    node: el("nav", { class: "c-pager no-print", "aria-label": label }, before, where, after),
+    update(at, pages, text) {
+      page = at;
+      where.textContent = text;
+      before.disabled = at <= 0;
+      after.disabled = at >= pages - 1;
+    },
+  };
 }

@@ -1,4 +1,4 @@
-// Small hands for the DOM: elements from data (never from HTML text), a status region, downloads, theme colours.
+// Helpers for the DOM: elements made from data (never from HTML text), the status region, downloads, theme colours.
 
 const ANNOUNCEMENT_TIME = 6000; // milliseconds that the eye needs; the text stays for those who ask for it later
 let announcementTimer = 0;
@@ -14,6 +14,14 @@ export function el(tag, attributes = {}, ...children) {
   }
   node.append(...children.filter((child) => child !== null && child !== undefined));
   return node;
+}
+
+/**
+ * The element of the page with this id.
+ * @returns {any}
+ */
+export function byId(id) {
+  return document.getElementById(id);
 }
 
 /** Says something to those who do not see the screen, and to the status line of those who do. */

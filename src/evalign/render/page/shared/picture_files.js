@@ -1,10 +1,11 @@
 // Files of a view: SVG and PNG of its scene, a list of shapes (see picture_text.js), and CSV of its rows; each carries
 // the recipe line. In: functions that give what is shown at the moment of saving. Out: the buttons.
 
-import { el, download } from "./dom.js";
 import { csvLines } from "./csv_writer.js";
+import { download, el } from "./dom.js";
 
 const EXPORT_PIXELS = { scale: 2, area: 100e6, side: 16000 }; // what browsers can still make a picture of
+// eslint-disable-next-line no-control-regex -- these are the characters to be replaced
 const EXPORT_UNFIT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu; // what XML cannot hold
 
 /** Buttons that save `shown`: {title, name(), recipe(), scene(), rows()}; `others` are more nodes. */

@@ -38,7 +38,7 @@ function sceneRuns(paragraph) {
   const runs = [];
   let open = null;
   while (walker.nextNode()) {
-    const node = walker.currentNode;
+    const node = /** @type {Text} */ (walker.currentNode);
     for (const found of node.data.matchAll(/\s+|\S+/gu)) {
       if (/^\s/u.test(found[0])) open = null;
       else {

@@ -1,8 +1,8 @@
 // The exported file and the notebook: draws the document that lies in the page itself, and asks nobody for anything.
 // Which view draws it is said by pair/standalone.js, corpus/standalone.js and likelihood/standalone.js, so that a file holds no code it does not need.
 
-import { el, announce } from "./dom.js";
 import { checkFormat } from "./document.js";
+import { announce, el } from "./dom.js";
 import { readFragment, writeFragment } from "./url_state.js";
 
 /** Draws the page's own document by `draw(root, doc, options)`, with the state of the address. */

@@ -1,8 +1,8 @@
 // The mapping of columns as controls, and the first rows as they will be scored.
 // In: names of columns and a guess. Out: {candidate, references: [..], source, system, human, id}.
 
+import { labelledSelect, scrollTable } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
-import { labelledSelect, tableRegion } from "../corpus/controls.js";
 
 const MAPPING_ROLES = [
   ["candidate", "Candidate (required)"],
@@ -13,7 +13,10 @@ const MAPPING_ROLES = [
 ];
 const MAPPING_CUT = 120; // characters of a text in the preview
 
-/** Controls for a mapping; returns {node, value()}. */
+/**
+ * Controls for a mapping; returns {node, value()}.
+ * @returns {{ node: HTMLElement, value: () => any }}
+ */
 export function columnMapping(columns, guess, onChange) {
   const selects = Object.fromEntries(
     MAPPING_ROLES.map(([role, label]) => {
@@ -61,7 +64,7 @@ export function previewTable(rows) {
   const body = rows.map((row) =>
     el("tr", {}, el("th", { scope: "row", text: cut(row.id) }), ...names.slice(1).map((name) => cell(row, name))),
   );
-  return tableRegion("The first rows as they will be scored", names, body, "u-preview");
+  return scrollTable("The first rows as they will be scored", names, body, { id: "u-preview" });
 }
 
 function cut(text) {

@@ -1,8 +1,8 @@
 // The choice of metrics: common ones as boxes, others as specs, IDF from the file, the model where there are several.
 // In: the server's list of metrics and models. Out: specs such as `bertscore(idf=references)`.
 
+import { labelledSelect } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
-import { labelledSelect } from "../corpus/controls.js";
 import { specWith } from "./scoring.js";
 
 const METRICS_COMMON = [

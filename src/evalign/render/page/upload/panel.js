@@ -2,13 +2,13 @@
 // is read in the browser; only rows go to the page's own server. In: {api, limits, version, models, metrics(),
 // onCorpus(doc), onAlignment(doc) where a saved pair can be shown}.
 
-import { el, announce } from "../shared/dom.js";
-import { countOf, countText } from "../corpus/numbers.js";
-import { readRecords } from "./read_file.js";
-import { guessColumns, rowsFrom } from "./columns.js";
+import { announce, el } from "../shared/dom.js";
+import { countOf, countText } from "../shared/number_text.js";
 import { columnMapping, previewTable } from "./column_choice.js";
+import { guessColumns, rowsFrom } from "./columns.js";
 import { metricChoice } from "./metric_choice.js";
 import { progressBar } from "./progress_bar.js";
+import { readRecords } from "./read_file.js";
 import { scoredCorpus } from "./scoring.js";
 
 const UPLOAD_SHOWN_PROBLEMS = 20;

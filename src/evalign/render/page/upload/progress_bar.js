@@ -1,7 +1,7 @@
 // Progress of something long: a bar, a count, the time that is left, and a way to stop it. Spoken at every tenth only.
 
-import { el, announce } from "../shared/dom.js";
-import { countText } from "../corpus/numbers.js";
+import { announce, el } from "../shared/dom.js";
+import { countText } from "../shared/number_text.js";
 
 /** Returns {node, show(done, total, words, onCancel), begin(total, onCancel), advance(done), say(words), hide()}. */
 export function progressBar(label) {

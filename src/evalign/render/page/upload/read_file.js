@@ -2,7 +2,7 @@
 // document that was saved here. In: a File. Out: {kind, columns, records, problems} or {document}.
 
 import { csvReader, guessDelimiter, jsonlReader } from "./csv_reader.js";
-import { isDocument, checkedDocument } from "./saved_document.js";
+import { checkedDocument, isDocument } from "./saved_document.js";
 
 const UPLOAD_LIMIT = 100 * 2 ** 20; // bytes; a browser tab holds the rows of such a file with ease
 const UPLOAD_SLICE = 2 ** 22;
@@ -15,8 +15,11 @@ const UPLOAD_NAMES = new Map([
   ["tab", "tsv"],
 ]);
 
-/** Reads a file; `onProgress(share)` from 0 to 1. Throws an Error with a sentence if nothing can be read at all. */
-export async function readRecords(file, onProgress = () => {}, signal = undefined) {
+/**
+ * Reads a file; `onProgress(share)` from 0 to 1. Throws an Error with a sentence if nothing can be read at all.
+ * @returns {Promise<any>}
+ */
+export async function readRecords(file, onProgress = (_share) => {}, signal = undefined) {
   if (file.size > UPLOAD_LIMIT) {
     throw new Error(
       `${file.name} has ${Math.round(file.size / 2 ** 20)} MB; this page reads up to ` +
@@ -32,7 +35,7 @@ export async function readRecords(file, onProgress = () => {}, signal = undefine
   const separated = kind === "csv" || kind === "tsv";
   const delimiter = kind === "tsv" ? "\t" : guessDelimiter(head);
   const reader = separated ? csvReader(delimiter) : jsonlReader();
-  const found = separated ? separatedTable(delimiter) : objectTable();
+  const found = separated ? separatedTable() : objectTable();
   for await (const { text, share } of decodedSlices(file, signal)) {
     found.take(reader.push(text));
     onProgress(share);
@@ -87,7 +90,7 @@ function objectTable() {
 
 /** A list of objects, or a document; nothing if the text is neither (it may still be JSON lines). */
 function wholeJson(text) {
-  let value = null;
+  let value;
   try {
     value = JSON.parse(text);
   } catch {
@@ -120,7 +123,7 @@ async function* decodedSlices(file, signal) {
     signal?.throwIfAborted();
     const stop = Math.min(start + UPLOAD_SLICE, file.size);
     const bytes = new Uint8Array(await file.slice(start, stop).arrayBuffer());
-    let text = "";
+    let text;
     try {
       text = decoder.decode(bytes, { stream: stop < file.size });
     } catch {

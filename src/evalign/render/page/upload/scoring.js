@@ -2,9 +2,10 @@
 // A chunk that the server refuses is halved until the row at fault stands alone and fails alone. Cancelling keeps what
 // was scored. Means, counts and sums are made here; pooled scores (BLEU) and tests come from the server.
 
+import { exactSum } from "../corpus/statistics.js";
+import { corpusTable } from "../corpus/table.js";
+import { testedComparison } from "../corpus/tested_comparison.js";
 import { idfTable } from "../server/idf_tables.js";
-import { corpusTable, testedComparison } from "../corpus/table.js";
-import { exactSum } from "../corpus/numbers.js";
 
 const RUN_ALL_FAIL = ["bad-metric", "bad-layer", "bad-table", "missing-extra", "too-many-metrics", "unknown-model"];
 const RUN_PART_FAILS = [413, 422, 500, 504];

@@ -1,9 +1,8 @@
-// The arithmetic and the wording of numbers: quantiles and histograms as numpy's, densities for violins, percentiles,
-// and how a score, a difference and a p-value are written. Pure functions.
+// The arithmetic behind the charts: quantiles and histograms as numpy's, densities for violins, percentiles, ticks of
+// an axis. Pure functions.
 
 const NUMBER_GRID = 128; // points of a violin's outline
 const NUMBER_FINE = 512; // cells that values are sorted into before their density is taken: 10,000 rows stay quick
-const MINUS = "\u2212";
 
 /** The finite numbers among some, in rising order. */
 export function sortedNumbers(values) {
@@ -103,37 +102,6 @@ export function axisTicks(low, high, wanted) {
     ticks.push(Number((place * step).toPrecision(12)));
   }
   return ticks;
-}
-
-/** Four digits after the point for scores up to 1, three for log-probabilities, two for scores up to 100 and more. */
-export function scoreDigits(metric) {
-  const [low, high] = metric.bounds;
-  if (high === null || high >= 10) return 2;
-  return low !== null && high - low <= 2 ? 4 : 3;
-}
-
-/** A number with a true minus sign; nothing known is a dash. */
-export function numberText(value, digits, signed = false) {
-  if (typeof value !== "number" || !Number.isFinite(value)) return "\u2013";
-  const text = Math.abs(value).toFixed(digits);
-  if (Number(text) === 0) return signed ? `\u00b1${text}` : text;
-  return (value < 0 ? MINUS : signed ? "+" : "") + text;
-}
-
-/** "p = 0.003", never "p = 0". */
-export function pText(value) {
-  if (value < 0.001) return "p\u00a0<\u00a00.001";
-  return `p\u00a0=\u00a0${value.toFixed(value < 0.1 ? 3 : 2)}`;
-}
-
-/** 12345 as "12,345". */
-export function countText(count) {
-  return count.toLocaleString("en");
-}
-
-/** "1 row", "2 rows". */
-export function countOf(count, one, many = `${one}s`) {
-  return `${countText(count)} ${count === 1 ? one : many}`;
 }
 
 function roundStep(rough) {

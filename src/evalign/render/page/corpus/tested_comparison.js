@@ -1,0 +1,56 @@
+// Has the server test the differences between systems. In: the corpus table. Out: a comparison as Python writes it.
+
+/** Has the server test all systems against a baseline, metric by metric so that no request grows too large. */
+export async function testedComparison(compare, table, baseline, signal) {
+  const order = [baseline, ...table.systems.filter((system) => system !== baseline)];
+  const together = commonRows(table, order);
+  if (!together.get(baseline).length) throw new Error("No input was answered by all systems: nothing to compare.");
+  const comparisons = [];
+  for (const place of table.metrics.keys()) {
+    const scores = [scoresOf(table, place, together)];
+    comparisons.push((await testedWith(compare, { scores, baseline }, signal)).comparison);
+  }
+  const results = comparisons.flatMap((comparison) => comparison.results);
+  return { ...comparisons[0], results, paired_by: table.pairs(order[0], order[1]).how };
+}
+
+/** Many rows or systems cost the server too much: then with fewer resamples, which the comparison tells. */
+async function testedWith(compare, body, signal) {
+  for (const samples of [1000, 300, 100]) {
+    try {
+      return await compare({ ...body, samples }, signal);
+    } catch (error) {
+      if (error.code !== "too-many-resamples" || samples === 100) throw error;
+    }
+  }
+  return null;
+}
+
+/** Every system's values of one metric in the common order of rows; a system may have any name, also `__proto__`. */
+function scoresOf(table, place, together) {
+  const metric = table.metrics[place];
+  const column = table.values(place, metric.main);
+  const entry = { metric: metric.metric, signature: metric.signature, values: Object.create(null) };
+  const pooled = table.rows.some((row) => row.statistics?.[place]);
+  if (pooled) entry.statistics = Object.create(null);
+  for (const [system, rows] of together) {
+    entry.values[system] = rows.map((row) => (Number.isNaN(column[row]) ? null : column[row]));
+    if (pooled) entry.statistics[system] = rows.map((row) => table.rows[row].statistics?.[place] ?? null);
+  }
+  return entry;
+}
+
+function commonRows(table, order) {
+  const [first, ...others] = order;
+  let kept = table.rowsOf(first);
+  const partners = others.map((other) => new Map(table.pairs(first, other).pairs));
+  for (const partner of partners) kept = kept.filter((row) => partner.has(row));
+  const together = new Map([[first, kept]]);
+  others.forEach((other, place) =>
+    together.set(
+      other,
+      kept.map((row) => partners[place].get(row)),
+    ),
+  );
+  return together;
+}
