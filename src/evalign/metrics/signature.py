@@ -29,6 +29,11 @@ class Signature:
             ]
         )
 
+    def __getitem__(self, key: str) -> str:
+        if key not in self.settings:
+            raise SpecError(f"signature {self}: {key!r} is missing, which {self.name} prints")
+        return self.settings[key]
+
     @classmethod
     def parse(cls, text: str) -> Signature:
         """The value that prints as `text`."""

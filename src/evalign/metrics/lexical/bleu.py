@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 from sacrebleu import metrics as sacrebleu
 
 from evalign.errors import SpecError
-from evalign.metrics.base import option
-from evalign.metrics.lexical.sacrebleu_adapter import SacrebleuScoring, whole
+from evalign.metrics.lexical.sacrebleu_adapter import Entry, SacrebleuScoring
+from evalign.metrics.options import option
+from evalign.metrics.signature import Signature
 from evalign.types import Row
 
 TOKENISERS = tuple(sacrebleu.BLEU.TOKENIZERS)
@@ -29,12 +30,16 @@ class BLEU(SacrebleuScoring):
 
     name: ClassVar[str] = "bleu"
     about: ClassVar[str] = "n-gram precision with brevity penalty, by sacrebleu (Papineni et al. 2002, Post 2018)"
+    explainer: ClassVar[str] = "sacrebleu:explain_bleu"
+
+    program: ClassVar[type[sacrebleu.BLEU]] = sacrebleu.BLEU
+    printed: ClassVar[Mapping[str, Entry]] = {"lowercase": ("case", "lc")}
 
     tokenize: str = option("13a", "sacrebleu's tokeniser", TOKENISERS)
     lowercase: bool = option(False, "compare without case")
     smooth_method: str = option("exp", "what a precision of zero becomes", SMOOTHINGS)
     smooth_value: str | None = option(None, "for floor (0.1 if not given) and add-k (1)")
-    max_ngram_order: int = option(4, "longest n-gram")
+    max_ngram_order: int = option(4, "longest n-gram", least=1)
     effective_order: str = option(
         "sentence", "leave out orders that a text is too short for", ("sentence", "true", "false")
     )
@@ -42,57 +47,51 @@ class BLEU(SacrebleuScoring):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("max_ngram_order", self.max_ngram_order, 1)
         if self.smooth_value is not None:
             object.__setattr__(self, "smooth_value", str(self._checked_value(self.smooth_value)))
 
-    def inner(self, level: str) -> sacrebleu.BLEU:
-        """The sacrebleu object; the two levels differ in `effective_order` only."""
-        return sacrebleu.BLEU(
-            lowercase=self.lowercase,
-            force=True,  # it would only mute a warning that these calls cannot raise; see `flags`
-            tokenize=self.tokenize,
-            smooth_method=self.smooth_method,
-            smooth_value=None if self.smooth_value is None else float(self.smooth_value),
-            max_ngram_order=self.max_ngram_order,
-            effective_order=self.effective_order == "true" or self.effective_order == level,
-        )
+    def arguments(self, level: str) -> dict[str, Any]:
+        """The two levels differ in `effective_order` only."""
+        return super().arguments(level) | {
+            "force": True,  # it would only mute a warning that these calls cannot raise; see `flags`
+            "smooth_value": None if self.smooth_value is None else float(self.smooth_value),
+            "effective_order": self.effective_order in ("true", level),
+        }
 
     def unsigned(self) -> dict[str, str]:
         """sacrebleu prints no n-gram order, and smoothing values to two digits."""
-        said = {"order": str(self.max_ngram_order)}
+        settings = {"order": str(self.max_ngram_order)}
         if self.effective_order == "sentence":
-            said["sentence-eff"] = "yes"
-        return said if self.smooth_value is None else said | {"smooth-value": self.smooth_value}
+            settings["sentence-eff"] = "yes"
+        return settings if self.smooth_value is None else settings | {"smooth-value": self.smooth_value}
 
     @classmethod
-    def signed_options(cls, said: Mapping[str, str]) -> dict[str, Any]:
-        """Options from the entries of a signature."""
-        method, _, shown = said["smooth"].rstrip("]").partition("[")
+    def options_of(cls, signature: Signature) -> dict[str, Any]:
+        """Smoothing and tokeniser stand in entries together with their values or versions."""
+        method, _, shown = signature["smooth"].rstrip("]").partition("[")
         default = sacrebleu.BLEU.SMOOTH_DEFAULTS.get(method)
         shown = "" if default is not None and shown == f"{default:.2f}" else shown
-        segments_differ = said.get("sentence-eff") == "yes"
-        return {
-            "tokenize": next((name for name in TOKENISERS if said["tok"].startswith(name)), said["tok"]),
-            "lowercase": said["case"] == "lc",
+        tokeniser, settings = signature["tok"], signature.settings
+        return super().options_of(signature) | {
+            "tokenize": next((name for name in TOKENISERS if tokeniser.startswith(name)), tokeniser),
             "smooth_method": method,
-            "smooth_value": said.get("smooth-value", shown) or None,
-            "max_ngram_order": said.get("order", "4"),
-            "effective_order": "sentence" if segments_differ else said["eff"] == "yes",
+            "smooth_value": settings.get("smooth-value", shown) or None,
+            "max_ngram_order": settings.get("order", "4"),
+            "effective_order": "sentence" if settings.get("sentence-eff") == "yes" else signature["eff"] == "yes",
         }
 
     def flags(self, row: Row) -> dict[str, int]:
         """sacrebleu warns of 100 such lines; here they are counted."""
         return {} if self.force or not row.candidate.rstrip("\n").endswith(" .") else {"tokenized": 1}
 
-    def _checked_value(self, given: str) -> float:
+    def _checked_value(self, text: str) -> float:
         if sacrebleu.BLEU.SMOOTH_DEFAULTS[self.smooth_method] is None:
-            raise SpecError(f"smooth_value={given}: smooth_method={self.smooth_method} takes none; floor and add-k do")
+            raise SpecError(f"smooth_value={text}: smooth_method={self.smooth_method} takes none; floor and add-k do")
         try:
-            value = float(given)
+            value = float(text)
         except ValueError:
-            raise SpecError(f"smooth_value={given}: expected a number") from None
+            raise SpecError(f"smooth_value={text}: expected a number") from None
         most = 1 if self.smooth_method == "floor" else math.inf
         if not 0 <= value <= most or math.isinf(value):
-            raise SpecError(f"smooth_value={given}: expected {'0 to 1' if most == 1 else '0 or more'}")
+            raise SpecError(f"smooth_value={text}: expected {'0 to 1' if most == 1 else '0 or more'}")
         return value

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import ClassVar, NamedTuple, Self
 
-from evalign.errors import SpecError
-from evalign.metrics.base import Metric, Scorer, option
-from evalign.metrics.corpus import Pooled
+from evalign.metrics.base import Metric, Scorer
+from evalign.metrics.options import option
 from evalign.metrics.signature import Signature
 from evalign.text.syllables import count_syllables, textstat_syllables
 from evalign.types import Row, Segment
@@ -30,7 +29,7 @@ POLYSYLLABLE = 3
 
 
 class TextCounts(NamedTuple):
-    """What readability formulas are made of; adds up over texts."""
+    """The counts in readability formulas, which add up over texts."""
 
     words: float
     sentences: float
@@ -46,6 +45,8 @@ class Readability(Metric):
     worst: ClassVar[float] = 100.0  # a grade no school has; 0, as textstat says, would make nothing the simplest text
     higher_is_better: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ()
+    pools: ClassVar[bool] = True  # the grade of all texts as one: counts are summed
+    explainer: ClassVar[str] = "simplification:explain_readability"
 
     syllables: str = option("rules", "how syllables are counted; textstat needs it installed", ("rules", "textstat"))
 
@@ -53,16 +54,12 @@ class Readability(Metric):
     def grade(self, counts: TextCounts) -> float:
         """The formula."""
 
-    def scorer(self, corpus: Iterable[Row] | None = None) -> ReadabilityScorer:
+    def scorer(self, rows: Iterable[Row] | None = None) -> ReadabilityScorer:
         """Finds the syllable counter."""
         return ReadabilityScorer(self)
 
-    def corpus(self) -> Pooled:
-        """The grade of all texts as one: counts are summed."""
-        return Pooled(self)
-
     def from_totals(self, totals: Sequence[float], rows: int) -> dict[str, float]:
-        """The grade of summed counts."""
+        """The grade of counts, of one text or summed over texts."""
         counts = TextCounts(*totals)
         return {"score": self.grade(counts) if counts.words else self.worst}
 
@@ -73,9 +70,7 @@ class Readability(Metric):
     @classmethod
     def from_signature(cls, signature: Signature) -> Self:
         """The metric whose numbers carry this signature."""
-        if "syll" not in signature.settings:
-            raise SpecError(f"signature {signature}: 'syll' is missing, which {cls.name} prints")
-        return cls(syllables=signature.settings["syll"].partition("-")[0])
+        return cls(syllables=signature["syll"].partition("-")[0])
 
 
 class ReadabilityScorer(Scorer):
@@ -84,8 +79,8 @@ class ReadabilityScorer(Scorer):
     def __init__(self, metric: Readability) -> None:
         self.metric = metric
         self._syllables = metric.counter()
-        said = metric.syllables if metric.syllables == "rules" else f"textstat-{version('textstat')}"
-        self.signature = Signature(metric.name, {"syll": said, "v": __version__})
+        counter = metric.syllables if metric.syllables == "rules" else f"textstat-{version('textstat')}"
+        self.signature = Signature(metric.name, {"syll": counter, "v": __version__})
 
     def score(self, rows: list[Row]) -> list[Segment]:
         """One segment per row; references and sources are not read."""
@@ -93,9 +88,8 @@ class ReadabilityScorer(Scorer):
 
     def _segment(self, row: Row) -> Segment:
         counts = text_counts(row.candidate, self._syllables)
-        if not counts.words:
-            return Segment(row.id, {"score": self.metric.worst}, {"empty": 1}, statistics=tuple(counts))
-        return Segment(row.id, {"score": self.metric.grade(counts)}, statistics=tuple(counts))
+        flags = {} if counts.words else {"empty": 1}
+        return Segment(row.id, self.metric.from_totals(counts, 1), flags, statistics=tuple(counts))
 
 
 @dataclass(frozen=True)
@@ -120,12 +114,12 @@ class SMOG(Readability):
     bounds: ClassVar[tuple[float, float]] = (3.1291, math.inf)  # no word of three syllables
 
     def grade(self, counts: TextCounts) -> float:
-        """The formula; polysyllables are words of three syllables or more."""
+        """Polysyllables are words of three syllables or more."""
         return float(1.043 * (30 * (counts.polysyllables / counts.sentences)) ** 0.5 + 3.1291)
 
 
 def words_of(text: str) -> list[str]:
-    """What is left between spaces when punctuation is deleted; contractions keep their apostrophe."""
+    """The words of a text: punctuation is deleted, but for the apostrophe of contractions, and the rest is split."""
     return PUNCTUATION.sub("", STRAY_APOSTROPHE.sub("", text)).split()
 
 
@@ -136,5 +130,5 @@ def text_counts(text: str, syllables: Callable[[str], int] = count_syllables) ->
         return TextCounts(0, 0, 0, 0)
     long_enough = sum(len(words_of(piece)) >= SHORTEST_SENTENCE for piece in SENTENCE_END.split(text))
     per_word = [syllables(word.lower()) for word in words]
-    many = sum(count >= POLYSYLLABLE for count in per_word)
-    return TextCounts(len(words), max(1, long_enough), sum(per_word), many)
+    polysyllables = sum(count >= POLYSYLLABLE for count in per_word)
+    return TextCounts(len(words), max(1, long_enough), sum(per_word), polysyllables)

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar, NamedTuple, Self
 
-from evalign.errors import SpecError
-from evalign.metrics.base import Metric, Scorer, option
-from evalign.metrics.corpus import Pooled
+from evalign.metrics.base import Metric, Scorer
 from evalign.metrics.lexical.bleu import BLEU, TOKENISERS
 from evalign.metrics.lexical.sacrebleu_adapter import engine
+from evalign.metrics.options import option
 from evalign.metrics.signature import Signature
 from evalign.types import Row, Segment
 from evalign.version import __version__
@@ -53,31 +53,26 @@ class SARI(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
     worst: ClassVar[float] = 0.0
     needs: ClassVar[tuple[str, ...]] = ("references", "sources")
+    pools: ClassVar[bool] = True  # counts are summed over rows, as EASSE's corpus_sari does
+    explainer: ClassVar[str] = "simplification:explain_sari"
 
     formula: str = option("macro", "mean of the orders' F1, or the paper's F1 of mean P and R", ("macro", "paper"))
     deletion: str = option("f1", "how deleting is scored; the paper uses precision", ("f1", "precision"))
     tokenize: str = option("13a", "sacrebleu's tokeniser", TOKENISERS)
     lowercase: bool = option(True, "compare without case")
 
-    def scorer(self, corpus: Iterable[Row] | None = None) -> SARIScorer:
+    def scorer(self, rows: Iterable[Row] | None = None) -> SARIScorer:
         """Builds the tokeniser."""
         return SARIScorer(self)
 
-    def corpus(self) -> Pooled:
-        """Counts are summed over rows, as EASSE's corpus_sari does."""
-        return Pooled(self)
-
     def from_totals(self, totals: Sequence[float], rows: int) -> dict[str, float]:
         """The score of counts, of one row or summed over rows."""
-        by_name = self.operation_scores(operations(totals))
-        return {"score": 100 * (by_name["add"] + by_name["keep"] + by_name["delete"]) / 3}
+        add, keep, delete = self.operation_scores(operations(totals)).values()
+        return {"score": 100 * (add + keep + delete) / 3}
 
     def operation_scores(self, counts: Mapping[str, Sequence[Operation]]) -> dict[str, float]:
         """Score of each operation, between 0 and 1."""
-        return {
-            name: self._operation_score(orders, precision_only=name == "delete" and self.deletion == "precision")
-            for name, orders in counts.items()
-        }
+        return {name: self._operation_score(name, orders) for name, orders in counts.items()}
 
     def tokens(self, text: str) -> list[str]:
         """Words as they are compared."""
@@ -86,19 +81,15 @@ class SARI(Metric):
     @classmethod
     def from_signature(cls, signature: Signature) -> Self:
         """The metric whose numbers carry this signature."""
-        said = signature.settings
-        try:
-            return cls(said["formula"], said["del"], said["tok"], said["case"] == "lc")
-        except KeyError as missing:
-            raise SpecError(f"signature {signature}: {missing} is missing, which {cls.name} prints") from None
+        return cls(signature["formula"], signature["del"], signature["tok"], signature["case"] == "lc")
 
-    def _operation_score(self, orders: Sequence[Operation], precision_only: bool) -> float:
-        mean_precision = sum(one.precision for one in orders) / len(orders)
-        if precision_only:
-            return mean_precision
+    def _operation_score(self, name: str, orders: Sequence[Operation]) -> float:
+        precision = _mean(counts.precision for counts in orders)
+        if name == "delete" and self.deletion == "precision":
+            return precision
         if self.formula == "macro":
-            return sum(harmonic(one.precision, one.recall) for one in orders) / len(orders)
-        return harmonic(mean_precision, sum(one.recall for one in orders) / len(orders))
+            return _mean(harmonic(counts.precision, counts.recall) for counts in orders)
+        return harmonic(precision, _mean(counts.recall for counts in orders))
 
 
 class SARIScorer(Scorer):
@@ -106,16 +97,8 @@ class SARIScorer(Scorer):
 
     def __init__(self, metric: SARI) -> None:
         self.metric = metric
-        self.signature = Signature(
-            metric.name,
-            {
-                "formula": metric.formula,
-                "del": metric.deletion,
-                "case": "lc" if metric.lowercase else "mixed",
-                "tok": metric.tokenize,
-                "v": __version__,
-            },
-        )
+        settings = {"formula": metric.formula, "del": metric.deletion, "case": "lc" if metric.lowercase else "mixed"}
+        self.signature = Signature(metric.name, settings | {"tok": metric.tokenize, "v": __version__})
 
     def score(self, rows: list[Row]) -> list[Segment]:
         """One segment per row; the source, the candidate and every reference are cut the same way."""
@@ -125,10 +108,10 @@ class SARIScorer(Scorer):
         source, candidate = self.metric.tokens(str(row.source)), self.metric.tokens(row.candidate)
         references = [self.metric.tokens(text) for text in row.references]
         statistics = sari_counts(source, candidate, references)
-        counts = {} if source else {"empty-source": 1}
+        flags = {} if source else {"empty-source": 1}
         if not candidate or not any(references):
-            return Segment(row.id, {"score": self.metric.worst}, counts | {"empty": 1}, statistics=statistics)
-        return Segment(row.id, self.metric.from_totals(statistics, 1), counts, statistics=statistics)
+            return Segment(row.id, {"score": self.metric.worst}, flags | {"empty": 1}, statistics=statistics)
+        return Segment(row.id, self.metric.from_totals(statistics, 1), flags, statistics=statistics)
 
 
 def sari_counts(
@@ -139,24 +122,24 @@ def sari_counts(
     With r references all counts of source and candidate are taken r times, to be compared with the references' sums;
     adding looks at distinct n-grams only.
     """
-    found: dict[str, list[int]] = {name: [] for name in OPERATIONS}
+    add, keep, delete = [], [], []
     for order in ORDERS:
         own, origin = _ngrams(candidate, order), _ngrams(source, order)
         wanted = sum((_ngrams(text, order) for text in references), Counter[Any]())
         added = set(own) - set(origin)
-        found["add"] += [len(added & set(wanted)), len(added), len(set(wanted) - set(origin))]
+        add += [len(added & set(wanted)), len(added), len(set(wanted) - set(origin))]
         own, origin = _times(own, len(references)), _times(origin, len(references))
-        kept = own & origin
-        found["keep"] += [(kept & wanted).total(), kept.total(), (origin & wanted).total()]
+        in_both = own & origin
+        keep += [(in_both & wanted).total(), in_both.total(), (origin & wanted).total()]
         deleted, superfluous = origin - own, origin - wanted
-        found["delete"] += [(deleted & superfluous).total(), deleted.total(), superfluous.total()]
-    return tuple(float(count) for name in OPERATIONS for count in found[name])
+        delete += [(deleted & superfluous).total(), deleted.total(), superfluous.total()]
+    return tuple(map(float, (*add, *keep, *delete)))
 
 
 def operations(statistics: Sequence[float]) -> dict[str, list[Operation]]:
     """The counts by operation and order."""
-    triples = [Operation(*statistics[place : place + 3]) for place in range(0, len(statistics), 3)]
-    return {name: triples[len(ORDERS) * k : len(ORDERS) * (k + 1)] for k, name in enumerate(OPERATIONS)}
+    triples = iter([Operation(*statistics[place : place + 3]) for place in range(0, len(statistics), 3)])
+    return {name: list(islice(triples, len(ORDERS))) for name in OPERATIONS}
 
 
 def harmonic(precision: float, recall: float) -> float:
@@ -170,3 +153,7 @@ def _ngrams(tokens: Sequence[str], order: int) -> Counter[Any]:
 
 def _times(counts: Counter[Any], factor: int) -> Counter[Any]:
     return Counter({ngram: count * factor for ngram, count in counts.items()})
+
+
+def _mean(values: Iterable[float]) -> float:
+    return sum(values) / len(ORDERS)

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 from sacrebleu import metrics as sacrebleu
 
 from evalign.errors import TextTooLongError
-from evalign.metrics.base import option
-from evalign.metrics.lexical.sacrebleu_adapter import Engine, SacrebleuScoring, whole
+from evalign.metrics.lexical.sacrebleu_adapter import Engine, Entry, SacrebleuScoring
+from evalign.metrics.options import option
 from evalign.types import Row
 
 
@@ -25,43 +25,27 @@ class TER(SacrebleuScoring):
 
     name: ClassVar[str] = "ter"
     about: ClassVar[str] = "edits and shifts per 100 reference words, by sacrebleu (Snover et al. 2006)"
+    explainer: ClassVar[str] = "sacrebleu:explain_ter"
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
     worst: ClassVar[float] = 100.0
     higher_is_better: ClassVar[bool] = False
+
+    program: ClassVar[type[sacrebleu.TER]] = sacrebleu.TER
+    printed: ClassVar[Mapping[str, Entry]] = {
+        "normalized": ("norm", "yes"), "no_punct": ("punct", "no"), "asian_support": ("asian", "yes"),
+        "case_sensitive": ("case", "mixed"),
+    }  # fmt: skip
 
     normalized: bool = option(False, "split off punctuation and undo XML escapes first")
     no_punct: bool = option(False, "remove punctuation")
     asian_support: bool = option(False, "with normalized or no_punct: split CJK characters, remove CJK punctuation")
     case_sensitive: bool = option(False, "keep case")
     # Measured: unlike texts of 600 words take 12 s per reference, of 1,200 words 35 s (sacrebleu 2.6.0).
-    limit: int = option(600, "refuse rows with a longer text, in words: searching for shifts takes minutes")
+    limit: int = option(600, "refuse rows with a longer text, in words: searching for shifts takes minutes", least=1)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole("limit", self.limit, 1)
-
-    def inner(self, level: str) -> sacrebleu.TER:
-        """The sacrebleu object, the same for both levels."""
-        return sacrebleu.TER(
-            normalized=self.normalized,
-            no_punct=self.no_punct,
-            asian_support=self.asian_support,
-            case_sensitive=self.case_sensitive,
-        )
-
-    def unsigned(self) -> dict[str, str]:
-        """Nothing: `limit` decides whether there is a number, not which."""
-        return {}
-
-    @classmethod
-    def signed_options(cls, said: Mapping[str, str]) -> dict[str, Any]:
-        """Options from the entries of a signature."""
-        return {
-            "normalized": said["norm"] == "yes",
-            "no_punct": said["punct"] == "no",
-            "asian_support": said["asian"] == "yes",
-            "case_sensitive": said["case"] == "mixed",
-        }
+    def arguments(self, level: str) -> dict[str, Any]:
+        """All options but `limit`, which decides whether there is a number, not which."""
+        return {name: getattr(self, name) for name in self.printed}
 
     def check(self, row: Row, engine: Engine) -> None:
         """Refuses what would take minutes."""
