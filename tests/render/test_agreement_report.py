@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from evalign import metric
-from evalign.analysis.agreement import Agreement, Judgement, Plan, judge
+from evalign.analysis.agreement import Agreement, Judgement, Plan, judge_table
 from evalign.analysis.disagreement import human_places, places, worst
 from evalign.analysis.rated_tables import rate
 from evalign.data.rows import InMemory
 from evalign.render.agreement.html import agreement_html
-from evalign.render.agreement.plots import pictures, save_pictures
+from evalign.render.agreement.pictures import pictures, save_pictures
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.estimate import Estimate
 from evalign.types import Row
@@ -53,7 +53,7 @@ def rows(count, hostile=False, aspects=None, references=1):
 def judged(table_rows, specs=SPECS[:2], others=None, **plan):
     metrics = [metric(spec) for spec in specs]
     table = rate(InMemory(table_rows), metrics, others)
-    return judge(table, Plan(resampling=Resampling(20), **plan)), metrics
+    return judge_table(table, Plan(resampling=Resampling(20), **plan)), metrics
 
 
 class Page(HTMLParser):

@@ -14,7 +14,9 @@ matplotlib = pytest.importorskip("matplotlib", reason="plots need the extra 'plo
 from matplotlib._pylab_helpers import Gcf  # noqa: E402
 
 from evalign.render import figures  # noqa: E402
-from evalign.render.figures import Bar, Curve, Panel  # noqa: E402
+from evalign.render.agreement import plots  # noqa: E402
+from evalign.render.agreement.plots import Bar, Curve  # noqa: E402
+from evalign.render.figures import Panel  # noqa: E402
 
 LONG = "bertscore(model=/models/a-folder-with-a-name/german-bert-base-cased-{}, layer={}, idf=references, rescale=true)"
 NAMES = {
@@ -29,7 +31,7 @@ def forest(names, aspects=1):
     bars = [Bar(name, value, value - 0.1, value + 0.1, 1 + place // 3) for place, (name, value) in
             enumerate(zip(names, values.tolist(), strict=True))]  # fmt: skip
     bars[-1] = Bar(names[-1], None)
-    return figures.forest({f"aspect {place}": bars for place in range(aspects)}, "pearson")
+    return plots.forest({f"aspect {place}": bars for place in range(aspects)}, "pearson")
 
 
 def panels(names, rows):
@@ -40,27 +42,27 @@ def panels(names, rows):
 
 def scatter(names, rows, groups):
     human, made = panels(names, rows)
-    return figures.scatter(human, made, "people", [f"group {row % groups}" for row in range(rows)])
+    return plots.scatter(human, made, "people", [f"group {row % groups}" for row in range(rows)])
 
 
 def violins(names):
     human, made = panels(names, 100)
     part = np.digitize(human, np.quantile(human, [0.2, 0.4, 0.6, 0.8]))
     split = [Panel(one.title, "", [one.values[part == place] for place in range(5)]) for one in made]
-    return figures.violins(["-0.55\nto\n-0.26"] * 5, split, "people: coherence")
+    return plots.violins(["-0.55\nto\n-0.26"] * 5, split, "people: coherence")
 
 
 def matrix(names):
     _, made = panels(names, 50)
     values = np.corrcoef([one.values for one in made])
     values[0, -1] = np.nan
-    return figures.correlations(names, values, "pearson")
+    return plots.correlations(names, values, "pearson")
 
 
 def length(names):
     mean = np.linspace(20, 30, 8)
     curve = Curve(np.arange(8.0) * 5, mean, mean - 4, mean + 4)
-    return figures.length_errors([Panel(name, "", curve) for name in names], mean, "words in the reference")
+    return plots.length_errors([Panel(name, "", curve) for name in names], mean, "words in the reference")
 
 
 FIGURES = {
@@ -138,15 +140,15 @@ def test_matplotlib_is_known_in_one_place():
 
 def test_constant_and_single_values_are_drawn():
     one = np.full(4, 0.5)
-    figures.svg(figures.scatter(one, [Panel("a", "", one)], "people"))
-    figures.svg(figures.violins(["1", "2"], [Panel("a", "", [one, one[:1]])], "people"))
-    figures.svg(figures.correlations(["a", "b"], np.full((2, 2), np.nan), "pearson"))
+    figures.svg(plots.scatter(one, [Panel("a", "", one)], "people"))
+    figures.svg(plots.violins(["1", "2"], [Panel("a", "", [one, one[:1]])], "people"))
+    figures.svg(plots.correlations(["a", "b"], np.full((2, 2), np.nan), "pearson"))
     flat = Curve(one[:1], one[:1] * 0, one[:1] * 0, one[:1] * 0)
-    figures.svg(figures.length_errors([Panel("a", "", flat)], one[:1], "words"))
+    figures.svg(plots.length_errors([Panel("a", "", flat)], one[:1], "words"))
 
 
 def test_groups_differ_in_colour_and_marker():
-    assert len(set(figures.PALETTE)) == len(set(figures.MARKERS)) == figures.MOST_GROUPS == 7
+    assert len(set(figures.PALETTE)) == len(set(figures.MARKERS)) == plots.MOST_GROUPS == 7
     assert len(scatter(NAMES[2], 50, 7).legends[0].get_texts()) == 7
     assert scatter(NAMES[2], 50, 30).legends == []
 

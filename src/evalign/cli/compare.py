@@ -16,12 +16,12 @@ from evalign.cli.options import (
     format_option,
     metrics_option,
     parse_metrics,
-    stdout_console,
+    print_result,
     threads_option,
 )
 from evalign.data.row_pairing import ID, TEXT
 from evalign.errors import SpecError
-from evalign.render import comparison_tables as drawn
+from evalign.render.comparison_tables import FORMATS
 from evalign.render.progress import progress
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.clusters import CORRECTIONS
@@ -49,7 +49,7 @@ SOME_FAILED, WORSE = 3, 4
 @click.option("--examples", type=click.IntRange(0), default=3, show_default=True, help="Most different rows to show.")
 @click.option("--fail-if-worse", "limits", multiple=True, metavar="LIMIT", help="Exit code 4 if a system is worse than "
               "the baseline by more than this, significantly. A number, or METRIC=NUMBER; repeatable.")  # fmt: skip
-@format_option
+@format_option(FORMATS)
 @page_option
 @field_options
 @embeddings_option
@@ -78,13 +78,13 @@ def compare(given: Given, specs: tuple[str, ...], baseline: str | None, pair_by:
     given, pair_by = _paired(given, pair_by)
     plan = ComparisonPlan(baseline, pair_by, tests, Resampling(samples, seed), alpha, correction, examples)
     inputs = read_twice(given.rows(metrics))
-    shown = PageRows(metrics) if page is not None else None
-    found = compare_sources(inputs, metrics, plan, progress, shown)
-    if page is not None and shown is not None:
-        shown.write(page, inputs, found)
-    worse = regressions(found, allowed) if limits else None
-    _show(found, worse, form)
-    return _exit_code(found, worse or [])
+    page_rows = PageRows(metrics) if page is not None else None
+    comparison = compare_sources(inputs, metrics, plan, progress, page_rows)
+    if page is not None and page_rows is not None:
+        page_rows.write(page, inputs, comparison)
+    worse = regressions(comparison, allowed) if limits else None
+    print_result(FORMATS, form, comparison, worse)
+    return _exit_code(comparison, worse or [])
 
 
 def _paired(given: Given, pair_by: str | None) -> tuple[Given, str | None]:
@@ -102,28 +102,17 @@ def _paired(given: Given, pair_by: str | None) -> tuple[Given, str | None]:
     return given.carrying(field), field
 
 
-def _show(found: SystemComparison, worse: list[Regression] | None, form: str) -> None:
-    if form == "json":
-        click.echo(drawn.comparison_json(found, worse))
-    elif form == "tsv":
-        click.echo(drawn.comparison_tsv(found))
-    elif form == "latex":
-        click.echo(drawn.comparison_latex(found))
-    else:
-        stdout_console().print(drawn.comparison_table(found))
-
-
-def _exit_code(found: SystemComparison, worse: list[Regression]) -> int:
-    """Says on standard error what the code means."""
-    for metric in found.metrics:
-        if metric.failed:
-            click.echo(
-                f"evalign: {metric.failed} of {found.rows} rows failed under {metric.metric} and were left out for all "
-                f"systems; the first: {metric.first_error}",
-                err=True,
-            )
-    for one in worse:
-        click.echo(f"evalign: {one}", err=True)
-    if any(one.significant for one in worse):
+def _exit_code(comparison: SystemComparison, worse: list[Regression]) -> int:
+    """The exit code; what it means is said on standard error."""
+    failed = [metric for metric in comparison.metrics if metric.failed]
+    for metric in failed:
+        click.echo(
+            f"evalign: {metric.failed} of {comparison.rows} rows failed under {metric.metric} and were left out for "
+            f"all systems; the first: {metric.first_error}",
+            err=True,
+        )
+    for regression in worse:
+        click.echo(f"evalign: {regression}", err=True)
+    if any(regression.significant for regression in worse):
         return WORSE
-    return SOME_FAILED if any(metric.failed for metric in found.metrics) else 0
+    return SOME_FAILED if failed else 0

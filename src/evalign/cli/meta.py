@@ -7,17 +7,17 @@ from pathlib import Path
 
 import click
 
-from evalign.analysis.agreement import DARR, STATISTICS, TESTS, Plan, judge, judge_pairs
+from evalign.analysis.agreement import DARR, STATISTICS, TESTS, Plan, judge_pairs, judge_table
 from evalign.analysis.rated_tables import rate, rate_pairs
 from evalign.atomic_files import whole_file
 from evalign.cli.inputs import column_options, human_option
-from evalign.cli.options import embeddings_option, format_option, parse_metrics, stdout_console, threads_option
+from evalign.cli.options import embeddings_option, format_option, parse_metrics, print_result, threads_option
 from evalign.data.rows import Columns, InMemory, TableFile
 from evalign.data.score_files import read_scores
 from evalign.errors import FileFormatError, SpecError
-from evalign.render.agreement import tables as drawing
 from evalign.render.agreement.html import agreement_html
-from evalign.render.agreement.plots import save_pictures
+from evalign.render.agreement.pictures import save_pictures
+from evalign.render.agreement.tables import FORMATS
 from evalign.render.figures import styled
 from evalign.render.progress import progress
 from evalign.stats.bootstrap import Resampling
@@ -40,7 +40,7 @@ from evalign.stats.levels import LEVELS
 @click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
 @click.option("--samples", type=click.IntRange(1), default=1000, show_default=True, help="Resamples and swaps.")
 @click.option("--seed", type=click.IntRange(0), default=12345, show_default=True)
-@format_option
+@format_option(FORMATS)
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="Also write one HTML page with plots and the worst disagreements.")  # fmt: skip
 @click.option("--plots", "folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
@@ -80,39 +80,36 @@ def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | No
         better, worse = (TableFile(data, replace(columns, candidate=side), input_format) for side in pairs)
         with progress("scoring", 2 * (better.count() or 0) * len(metrics)) as advance:
             tables = rate_pairs(better, worse, metrics, advance)
-        found = judge_pairs(*tables, replace(plan, statistics=(DARR,), test="none"))
+        agreement = judge_pairs(*tables, replace(plan, statistics=(DARR,), test="none"))
     else:
         rows = list(TableFile(data, columns, input_format))
-        others: dict[str, dict[int, float]] = {}
+        file_scores: dict[str, dict[int, float]] = {}
         for name, path in map(_named, files):
-            if name in others:
+            if name in file_scores:
                 raise SpecError(f"--scores {name} is given twice; give each file a name of its own, as in NAME=FILE")
-            others[name] = read_scores(path, rows)
+            file_scores[name] = read_scores(path, rows)
         with progress("scoring", len(rows) * len(metrics)) as advance:
-            found = judge(rate(InMemory(rows), metrics, others, advance), plan)
-    if form == "table":
-        stdout_console().print(drawing.agreement_table(found))
-    else:
-        writers = {"json": drawing.agreement_json, "tsv": drawing.agreement_tsv, "latex": drawing.agreement_latex}
-        click.echo(writers[form](found))
+            agreement = judge_table(rate(InMemory(rows), metrics, file_scores, advance), plan)
+    print_result(FORMATS, form, agreement)
     if html is not None:
         with whole_file(html) as stream:
-            stream.write(agreement_html(found, metrics))
+            stream.write(agreement_html(agreement, metrics))
     if folder is not None:
-        save_pictures(found, folder)
+        save_pictures(agreement, folder)
 
 
 def _check_outputs(*paths: Path | None) -> None:
-    """Says before the scoring what would go wrong after it."""
-    wanted = [path for path in paths if path is not None]
-    if wanted:
+    """An error before the scoring for a file that could not be written after it."""
+    outputs = [path for path in paths if path is not None]
+    if outputs:
         with styled():
             pass
-    for path in wanted:
+    for path in outputs:
         if not path.resolve().parent.is_dir():
             raise FileFormatError(f"{path}: cannot be written, there is no such folder")
 
 
-def _named(given: str) -> tuple[str, str]:
-    name, equals, path = given.partition("=")
-    return (name, path) if equals and name else (Path(given).name.partition(".")[0], given)
+def _named(option: str) -> tuple[str, str]:
+    """Name and path of NAME=FILE; a FILE alone is named after itself."""
+    name, equals, path = option.partition("=")
+    return (name, path) if equals and name else (Path(option).name.partition(".")[0], option)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -13,7 +13,7 @@ from rich.console import Console
 
 from evalign.metrics.base import Metric
 from evalign.metrics.registry import expand, metric
-from evalign.render.score_tables import FORMATS
+from evalign.render.tables import Parameters, Writers, render
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -41,9 +41,21 @@ def metrics_option(function: Function) -> Function:
     )(function)  # fmt: skip
 
 
-def format_option(function: Function) -> Function:
-    """`--format`, as `form`."""
-    return click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)(function)
+def format_option(writers: Mapping[str, object]) -> Callable[[Function], Function]:
+    """`--format`, as `form`: the names of a result's writers, the first of which is the default."""
+    names = list(writers)
+    return click.option("--format", "form", type=click.Choice(names), default=names[0], show_default=True)
+
+
+def print_result(
+    writers: Writers[Parameters], form: str, *values: Parameters.args, **options: Parameters.kwargs
+) -> None:
+    """A result on standard output: text as it is, anything else through the console."""
+    shown = render(writers, form, *values, **options)
+    if isinstance(shown, str):
+        click.echo(shown)
+    else:
+        stdout_console().print(shown)
 
 
 def parse_metrics(specs: Iterable[str], threads: int = 0) -> list[Metric]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import click
 
@@ -19,15 +19,15 @@ from evalign.cli.options import (
     format_option,
     metrics_option,
     parse_metrics,
-    stdout_console,
+    print_result,
     threads_option,
 )
 from evalign.data.rows import RowSource
 from evalign.data.text_lines import STDIN
 from evalign.errors import SpecError
 from evalign.metrics.base import Metric
-from evalign.render import score_tables
 from evalign.render.progress import progress
+from evalign.render.score_tables import FORMATS, SEGMENT_FORMATS, ScoredRow
 from evalign.types import Segment
 
 Emit = Callable[[Result, Segment], None]
@@ -36,7 +36,7 @@ Emit = Callable[[Result, Segment], None]
 @click.command()
 @file_options
 @metrics_option
-@format_option
+@format_option(FORMATS)
 @click.option("--segments", metavar="FILE", help="Every row's scores, as JSON lines; '-': inside --format json or tsv.")
 @page_option
 @field_options
@@ -58,46 +58,42 @@ def score(
     """
     metrics = parse_metrics(specs, threads)
     inputs = given.rows(metrics) if page is None else read_twice(given.rows(metrics))
-    shown = PageRows(metrics)
-    if segments == STDIN and form not in ("json", "tsv"):
-        raise SpecError("--segments - goes with --format json or tsv; with others, give a file name")
-    with _segment_sink(segments) as sink:
-        results = _run(inputs, metrics, [sink] if page is None else [sink, shown])
+    if segments == STDIN and form not in SEGMENT_FORMATS:
+        allowed = " or ".join(SEGMENT_FORMATS)
+        raise SpecError(f"--segments - goes with --format {allowed}; with others, give a file name")
+    page_rows = PageRows(metrics)
+    scored: list[ScoredRow] = []
+    sinks: list[Emit] = [] if page is None else [page_rows]
+    with ExitStack() as files:
+        if segments == STDIN:
+            sinks.append(lambda result, segment: scored.append((result, segment)))
+        elif segments is not None:
+            sinks.append(_json_lines(files.enter_context(whole_file(Path(segments)))))
+        results = _run(inputs, metrics, sinks)
     if page is not None:
-        shown.write(page, inputs)
-    _show(results, form, sink if segments == STDIN else None)
+        page_rows.write(page, inputs)
+    if segments == STDIN:
+        print_result(SEGMENT_FORMATS, form, results, scored)
+    else:
+        print_result(FORMATS, form, results)
     for note in dict.fromkeys(result.note for result in results if result.note):
         click.echo(f"evalign: {note}", err=True)
     return 3 if any(result.failed for result in results) else 0
 
 
-class _Sink:
-    """Takes segments: drops them, writes them, or keeps them for standard output."""
+def _json_lines(stream: IO[str]) -> Emit:
+    """Writes each segment as a line of JSON."""
 
-    def __init__(self, stream: Any = None, keep: bool = False) -> None:
-        self.kept: list[tuple[Result, Segment]] | None = [] if keep else None
-        self._stream = stream
+    def write(result: Result, segment: Segment) -> None:
+        line = {"system": result.system, "metric": result.metric} | segment.to_dict()
+        stream.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace").decode() + "\n")
 
-    def __call__(self, result: Result, segment: Segment) -> None:
-        if self.kept is not None:
-            self.kept.append((result, segment))
-        if self._stream is not None:
-            line = {"system": result.system, "metric": result.metric} | segment.to_dict()
-            self._stream.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace").decode() + "\n")
-
-
-@contextmanager
-def _segment_sink(target: str | None) -> Iterator[_Sink]:
-    if target is None or target == STDIN:
-        yield _Sink(keep=target == STDIN)
-        return
-    with whole_file(Path(target)) as stream:
-        yield _Sink(stream)
+    return write
 
 
 def _run(inputs: list[RowSource], metrics: list[Metric], sinks: list[Emit]) -> list[Result]:
     results: list[Result] = []
-    counts = [one.count() for one in inputs]
+    counts = [source.count() for source in inputs]
     total = None if None in counts else sum(count or 0 for count in counts) * len(metrics)
     with progress("scoring", total) as advance:
 
@@ -106,21 +102,6 @@ def _run(inputs: list[RowSource], metrics: list[Metric], sinks: list[Emit]) -> l
                 sink(result, segment)
             advance()
 
-        for one in inputs:
-            results += score_source(one, metrics, emit)
+        for source in inputs:
+            results += score_source(source, metrics, emit)
     return results
-
-
-def _show(results: list[Result], form: str, sink: _Sink | None) -> None:
-    kept = sink.kept if sink is not None else None
-    if form == "json":
-        segments = None
-        if kept is not None:
-            segments = {i: [s.to_dict() for r, s in kept if r is result] for i, result in enumerate(results)}
-        click.echo(score_tables.results_json(results, segments))
-    elif form == "tsv":
-        click.echo(score_tables.results_tsv(results) if kept is None else score_tables.segments_tsv(results, kept))
-    elif form == "latex":
-        click.echo(score_tables.results_latex(results))
-    else:
-        stdout_console().print(score_tables.results_table(results))

@@ -20,6 +20,7 @@ from evalign.errors import FileFormatError, SpecError
 from evalign.render.figures import styled
 from evalign.render.progress import progress
 from evalign.render.study.page import PAGE, StudyPage, StudyTable, save_study
+from evalign.render.tables import terminal_table
 from evalign.stats.bootstrap import Resampling
 from evalign.studies.german.data import REFERENCES, SOURCES, Asked, read_rated, training_pairs
 from evalign.studies.german.page import german_page
@@ -138,7 +139,7 @@ def known_here() -> list[str]:
 
 
 def check_folder(out: Path) -> None:
-    """Says before the work what would go wrong after it."""
+    """An error before the work if nothing could be written into the folder after it."""
     with styled():
         pass
     if not out.resolve().parent.is_dir():
@@ -164,18 +165,15 @@ def finish(page: StudyPage, out: Path, ctx: click.Context) -> None:
     save_study(page, out)
     console = stdout_console()
     console.print(*(Text(sentence) for sentence in page.about[1:]), sep="\n")
-    console.print(_table(page.summary))
+    console.print(_terminal_table(page.summary))
     console.print(Text(f"{out / PAGE}: what is seen; beside it the figures (PNG, SVG) and their numbers (CSV)"))
     for sentence in page.lacking:
         click.echo(f"missing: {sentence}", err=True)
     ctx.exit(3 if page.lacking else 0)
 
 
-def _table(one: StudyTable) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False, title=one.caption, title_justify="left")
-    for place, name in enumerate(one.columns):
-        named = place < one.names
-        table.add_column(name, justify="left" if named else "right", overflow="fold", no_wrap=not named)
-    for line in one.lines:
-        table.add_row(*map(Text, line))
-    return table
+def _terminal_table(study_table: StudyTable) -> Table:
+    kinds = "f" * study_table.names + "n" * (len(study_table.columns) - study_table.names)
+    return terminal_table(
+        study_table.columns, kinds, study_table.lines, title=study_table.caption, title_justify="left"
+    )

@@ -1,9 +1,9 @@
-"""A comparison of systems as tables and examples for people, JSON and TSV for programs, LaTeX for papers."""
+"""A comparison of systems: tables and examples for the terminal, JSON and TSV for programs, LaTeX for papers."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -14,7 +14,7 @@ from rich.text import Text
 from evalign.analysis.comparison.examples import Example
 from evalign.analysis.comparison.regressions import Regression
 from evalign.analysis.comparison.values import MetricComparison, SystemComparison, SystemScore, Versus
-from evalign.render.score_tables import LATEX_SPECIAL
+from evalign.render.tables import Writers, latex_tabular, signature_line, terminal_table, tsv
 from evalign.render.terminal import visible
 
 SHOWN = 240  # characters of a text in the terminal
@@ -23,13 +23,11 @@ TSV_COLUMNS = (
     "metric", "field", "system", "score", "low", "high", "difference", "difference_low", "difference_high",
     "p_bootstrap", "p_randomisation", "wins", "losses", "ties", "rank", "n", "failed", "signature",
 )  # fmt: skip
-INTERVAL = "95 % interval"
 P_HEADERS = {"bootstrap": "p boot-\nstrap", "randomisation": "p random-\nisation"}  # 80 columns are enough
-FLAT = str.maketrans("\t\n\r", "   ")
-LATEX = str.maketrans(LATEX_SPECIAL)
+Regressions = Sequence[Regression] | None  # with --fail-if-worse: the differences beyond their limits
 
 
-def comparison_table(comparison: SystemComparison) -> RenderableType:
+def comparison_table(comparison: SystemComparison, _: Regressions = None) -> RenderableType:
     """For the terminal: per metric a table and the most different rows; then how to read it, and the signatures."""
     parts: list[RenderableType] = []
     for metric in comparison.metrics:
@@ -39,60 +37,63 @@ def comparison_table(comparison: SystemComparison) -> RenderableType:
                 parts += [_examples(metric, system, system.versus, comparison.baseline), Text()]
     signatures = dict.fromkeys(signature for metric in comparison.metrics for signature in metric.signatures)
     parts.append(Text(_legend(comparison), style="dim"))
-    return Group(*parts, Text(), *(Text(signature, style="dim", overflow="fold") for signature in signatures))
+    return Group(*parts, Text(), *map(signature_line, signatures))
 
 
-def comparison_json(comparison: SystemComparison, worse: Iterable[Regression] | None = None) -> str:
-    """`SystemComparison.to_dict`, and with --fail-if-worse what was found."""
-    plain = comparison.to_dict()
+def comparison_json(comparison: SystemComparison, worse: Regressions = None) -> str:
+    """`SystemComparison.to_dict`, and with --fail-if-worse the differences beyond their limits."""
+    document = comparison.to_dict()
     if worse is not None:
-        plain["worse"] = [
+        document["worse"] = [
             {
-                "system": one.system,
-                "metric": one.metric,
-                "worse_by": one.worse_by,
-                "limit": one.limit,
-                "p": one.p_value,
-                "significant": one.significant,
+                "system": regression.system,
+                "metric": regression.metric,
+                "worse_by": regression.worse_by,
+                "limit": regression.limit,
+                "p": regression.p_value,
+                "significant": regression.significant,
             }
-            for one in worse
+            for regression in worse
         ]
-    return json.dumps(plain, ensure_ascii=False, indent=2)
+    return json.dumps(document, ensure_ascii=False, indent=2)
 
 
-def comparison_tsv(comparison: SystemComparison) -> str:
+def comparison_tsv(comparison: SystemComparison, _: Regressions = None) -> str:
     """One line per metric and system; the baseline's line has no difference."""
-    lines = ["\t".join(TSV_COLUMNS)]
+    lines = []
     for metric in comparison.metrics:
         for system in metric.systems:
-            told: dict[str, Any] = {
-                "metric": metric.metric,
-                "field": metric.field,
-                "n": metric.n,
-                "failed": metric.failed,
-            }
-            told |= {"signature": metric.signatures[0]} | system.to_dict()
-            told |= {f"p_{test}": p for test, p in told.get("p", {}).items()}
-            lines.append("\t".join(_cell(told.get(name)) for name in TSV_COLUMNS))
-    return "\n".join(lines)
+            cells: dict[str, Any] = {"metric": metric.metric, "field": metric.field, "signature": metric.signatures[0]}
+            cells |= {"n": metric.n, "failed": metric.failed} | system.to_dict()
+            cells |= {f"p_{test}": p for test, p in cells.get("p", {}).items()}
+            lines.append([cells.get(name) for name in TSV_COLUMNS])
+    return tsv(TSV_COLUMNS, lines)
 
 
-def comparison_latex(comparison: SystemComparison) -> str:
+def comparison_latex(comparison: SystemComparison, _: Regressions = None) -> str:
     """A tabular for booktabs; a star marks differences that are significant by every test."""
     tests, ranked = comparison.plan.tests, _ranked(comparison.metrics)
-    header = ["metric", "system", "score", r"95\,\% interval", "difference", *(f"$p$ ({test})" for test in tests)]
-    header += ["wins/losses/ties", *(["rank"] if ranked else [])]
-    lines = [rf"\begin{{tabular}}{{llrlr{'r' * len(tests)}r{'r' * ranked}}}", r"\toprule", " & ".join(header) + r" \\"]
-    for metric in comparison.metrics:
-        lines.append(r"\midrule")
-        for system in metric.systems:
-            cells = [metric.metric.translate(LATEX), system.system.translate(LATEX), f"{system.score:.4f}"]
-            cells += [_interval(system.low, system.high), *_latex_versus(system.versus, comparison)]
-            cells += [str(system.rank)] if ranked else []
-            lines.append(" & ".join(cells) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [f"% {line}" for line in _legend(comparison).splitlines()]
-    return "\n".join(lines + [f"% {signature}" for metric in comparison.metrics for signature in metric.signatures])
+    columns = ["metric", "system", "score", r"95\,\% interval", "difference", *(f"$p$ ({test})" for test in tests)]
+    columns += ["wins/losses/ties", *(["rank"] if ranked else [])]
+    groups = [
+        [
+            [metric.metric, system.system, f"{system.score:.4f}", _interval(system.low, system.high),
+             *_latex_versus(system.versus, comparison), *([str(system.rank)] if ranked else [])]
+            for system in metric.systems
+        ]
+        for metric in comparison.metrics
+    ]  # fmt: skip
+    comments = _legend(comparison).splitlines()
+    comments += [signature for metric in comparison.metrics for signature in metric.signatures]
+    return latex_tabular(columns, "llrl" + "r" * (len(columns) - 4), groups, comments)
+
+
+FORMATS: Writers[[SystemComparison, Regressions]] = {
+    "table": comparison_table,
+    "json": comparison_json,
+    "tsv": comparison_tsv,
+    "latex": comparison_latex,
+}
 
 
 def samples_for_ranks(comparison: SystemComparison) -> int:
@@ -123,45 +124,50 @@ def _title(metric: MetricComparison) -> Text:
 
 
 def _table(metric: MetricComparison, comparison: SystemComparison) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("system", overflow="fold", min_width=8, vertical="bottom")
     ranked = _ranked([metric])
-    names = ["score", INTERVAL, "difference", *(P_HEADERS[test] for test in comparison.plan.tests)]
-    for name in [*names, "won/lost/\ntied", *(["rank"] if ranked else [])]:
-        table.add_column(name, justify="right", no_wrap=name != INTERVAL, vertical="bottom", min_width=4)
-    for system in metric.systems:
-        cells: list[Text | str] = [f"{system.score:.4f}", _interval(system.low, system.high)]
-        cells += _versus(system.versus, metric, comparison)
-        cells += [str(system.rank)] if ranked else []
-        table.add_row(Text(visible(system.system) or "-"), *cells)
+    columns = ["system", "score", "95 % interval", "difference", *(P_HEADERS[test] for test in comparison.plan.tests)]
+    columns += ["won/lost/\ntied", *(["rank"] if ranked else [])]
+    lines = [
+        [visible(system.system) or "-", f"{system.score:.4f}", _interval(system.low, system.high),
+         *_versus(system.versus, metric, comparison), *([str(system.rank)] if ranked else [])]
+        for system in metric.systems
+    ]  # fmt: skip
+    table = terminal_table(columns, "fnrn" + "n" * (len(columns) - 4), lines)
+    for place, column in enumerate(table.columns):
+        column.vertical, column.min_width = "bottom", 4 if place else 8
     return table
 
 
 def _flags(metric: MetricComparison) -> list[Text]:
     """One line per flagged system: a column would not fit."""
-    told = [(one.system, ", ".join(f"{name}: {n}" for name, n in one.flags.items())) for one in metric.systems]
-    return [Text(f"{visible(system) or '-'}   {flags}", style="dim") for system, flags in told if flags]
+    flags = {system.system: ", ".join(f"{name}: {n}" for name, n in system.flags.items()) for system in metric.systems}
+    return [Text(f"{visible(system) or '-'}   {counts}", style="dim") for system, counts in flags.items() if counts]
 
 
 def _versus(versus: Versus | None, metric: MetricComparison, comparison: SystemComparison) -> list[Text | str]:
     if versus is None:
-        return [Text("baseline", style="dim"), *("" for _ in comparison.plan.tests), ""]
+        return [Text("baseline", style="dim"), *_tested(versus, comparison)]
     style, mark = "", " "
     if versus.p_value < comparison.plan.alpha:
         # Blue and orange keep apart for colour-blind readers; sign and star say the same again.
         style = "bold blue" if (versus.difference > 0) == metric.higher_is_better else "bold dark_orange"
         mark = "*"
-    counts = f"{versus.wins}/{versus.losses}/{versus.ties}"
-    p_values = [f"{versus.p_values[test]:.4f}" for test in comparison.plan.tests]
-    return [Text(f"{versus.difference:+.4f}{mark}", style=style), *p_values, counts]
+    return [Text(f"{versus.difference:+.4f}{mark}", style=style), *_tested(versus, comparison)]
 
 
 def _latex_versus(versus: Versus | None, comparison: SystemComparison) -> list[str]:
     if versus is None:
-        return ["", *("" for _ in comparison.plan.tests), ""]
+        return ["", *_tested(versus, comparison)]
     star = "^{*}" if versus.p_value < comparison.plan.alpha else ""
+    return [f"${versus.difference:+.4f}{star}$", *_tested(versus, comparison)]
+
+
+def _tested(versus: Versus | None, comparison: SystemComparison) -> list[str]:
+    """P-values, and rows won, lost and tied; empty cells for the baseline."""
+    if versus is None:
+        return [""] * (len(comparison.plan.tests) + 1)
     p_values = [f"{versus.p_values[test]:.4f}" for test in comparison.plan.tests]
-    return [f"${versus.difference:+.4f}{star}$", *p_values, f"{versus.wins}/{versus.losses}/{versus.ties}"]
+    return [*p_values, f"{versus.wins}/{versus.losses}/{versus.ties}"]
 
 
 def _examples(metric: MetricComparison, system: SystemScore, versus: Versus, baseline: str) -> RenderableType:
@@ -172,39 +178,39 @@ def _examples(metric: MetricComparison, system: SystemScore, versus: Versus, bas
 
 def _example(example: Example, names: list[str]) -> RenderableType:
     first, second = example.baseline_candidate, example.candidate
-    lines = Table(box=None, show_header=False, pad_edge=False)
-    lines.add_column(no_wrap=True, style="dim", max_width=24, overflow="ellipsis")
-    lines.add_column(justify="right", no_wrap=True)
-    lines.add_column(overflow="fold")
-    lines.add_row(Text(visible(names[0])), f"{example.baseline_score:.4f}", Text(shortened(first, second)))
-    lines.add_row(Text(visible(names[1])), f"{example.score:.4f}", Text(shortened(second, first)))
-    for reference in example.references[:1]:
-        lines.add_row("reference", "", Text(shortened(reference)))
+    lines: list[list[Text | str]] = [
+        [visible(names[0]), f"{example.baseline_score:.4f}", shortened(first, second)],
+        [visible(names[1]), f"{example.score:.4f}", shortened(second, first)],
+    ]
+    if example.references:
+        lines.append(["reference", "", shortened(example.references[0])])
     if len(example.references) > 1:
-        lines.add_row("", "", Text(f"and {len(example.references) - 1} more references", style="dim"))
+        lines.append(["", "", Text(f"and {len(example.references) - 1} more references", style="dim")])
     if not example.references and example.source is not None:
-        lines.add_row("source", "", Text(shortened(example.source)))
+        lines.append(["source", "", shortened(example.source)])
+    table = terminal_table(("", "", ""), "wnf", lines, show_header=False)
+    table.columns[0].style, table.columns[0].max_width = "dim", 24
     change = example.score - example.baseline_score
-    return Group(Text(f"  row {visible(example.id)}   {change:+.4f}"), Padding(lines, (0, 0, 0, 4)))
+    return Group(Text(f"  row {visible(example.id)}   {change:+.4f}"), Padding(table, (0, 0, 0, 4)))
 
 
 def _legend(comparison: SystemComparison) -> str:
     plan = comparison.plan
     by = "references and source" if comparison.paired_by == "text" else comparison.paired_by
     tests = " by both tests" if len(plan.tests) > 1 else ""
-    told = (
+    legend = (
         f"{comparison.rows} rows paired by {by}; baseline {comparison.baseline or '-'}; p two-sided, "
         f"{plan.resampling.samples} resamples, seed {plan.resampling.seed}; * p < {plan.alpha:g}{tests}"
     )
     if _ranked(comparison.metrics):
-        told += f"\nequal ranks are not told apart (all pairs of systems, p < {plan.alpha:g}, {plan.correction})"
+        legend += f"\nequal ranks are not told apart (all pairs of systems, p < {plan.alpha:g}, {plan.correction})"
         if (needed := samples_for_ranks(comparison)) > plan.resampling.samples:
-            told += f"\ntoo few resamples for so many pairs: no corrected p can be below alpha; --samples {needed}"
+            legend += f"\ntoo few resamples for so many pairs: no corrected p can be below alpha; --samples {needed}"
     fewest = min(metric.n for metric in comparison.metrics)
     least = 2.0 ** (1 - fewest)
     if least >= plan.alpha:
-        told += f"\nso few rows ({fewest}) all point one way by chance too often: no p is below {least:g}"
-    return told
+        legend += f"\nso few rows ({fewest}) all point one way by chance too often: no p is below {least:g}"
+    return legend
 
 
 def _ranked(metrics: Sequence[MetricComparison]) -> bool:
@@ -213,7 +219,3 @@ def _ranked(metrics: Sequence[MetricComparison]) -> bool:
 
 def _interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"[{low:.4f}, {high:.4f}]"
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else f"{value:.6f}" if isinstance(value, float) else str(value).translate(FLAT)

@@ -1,16 +1,54 @@
-"""What HTML pages are made of: texts of other people that stay texts, and tables that can be read out and scrolled."""
+"""Parts of HTML pages without scripts: escaped text, tables that scroll, figures, sections and the whole page.
+
+In: texts from anywhere, and HTML made here. Out: pages that need no other file, in light and dark, printable.
+"""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import resources
 
+from evalign.render.inline_svg import inline_svg
 from evalign.render.labels import showable
+from evalign.version import __version__
 
 
 def text(value: str) -> str:
     """Escaped, for content and attributes; what no page can hold becomes U+FFFD, line breaks become spaces."""
     return html.escape(showable(value), quote=True)
+
+
+def page(title: str, style: str, sections: Iterable[tuple[str, str]], content: str) -> str:
+    """A whole page; `sections` are the id and the title of those that its navigation links to."""
+    links = "".join(f'<li><a href="#{name}">{text(heading)}</a></li>' for name, heading in sections)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
+        f"<title>{text(title)}</title>\n<style>\n{report_style()}{style}</style>\n</head>\n<body>\n"
+        f'<header><h1>{text(title)}</h1>\n<nav aria-label="Contents"><ul>{links}</ul></nav></header>\n'
+        f"<main>\n{content}</main>\n<footer>evalign {text(__version__)}</footer>\n</body>\n</html>\n"
+    )
+
+
+def section(name: str, title: str, content: str) -> str:
+    """A part of a page below a heading; `name` is its id."""
+    heading = f'<h2 id="{name}-h">{text(title)}</h2>'
+    return f'<section id="{name}" aria-labelledby="{name}-h">{heading}\n{content}</section>\n'
+
+
+def figure(name: str, label: str, svg: str, caption: str, more: str = "") -> str:
+    """An SVG file's text as a figure; `name` begins all its ids, `more` is HTML that follows the caption."""
+    return (
+        f"<figure>{_scrolling(label)}{inline_svg(svg, name, caption)}</div>\n"
+        f"<figcaption>{text(caption)}{more}</figcaption></figure>\n"
+    )
+
+
+def items(sentences: Iterable[str]) -> str:
+    """Entries of a list."""
+    return "".join(f"<li>{text(sentence)}</li>\n" for sentence in sentences)
 
 
 def table(caption: str, columns: Sequence[str], lines: Iterable[tuple[str, Sequence[str]]], head: int = 0) -> str:
@@ -29,6 +67,16 @@ def table(caption: str, columns: Sequence[str], lines: Iterable[tuple[str, Seque
         for kind, cells in lines
     )
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{text(caption)}"><table><caption>{text(caption)}'
+        f"{_scrolling(caption)}<table><caption>{text(caption)}"
         f"</caption>\n<thead><tr>{header}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n"
     )
+
+
+@cache
+def report_style() -> str:
+    """The style sheet of all reports."""
+    return resources.files("evalign.render").joinpath("report.css").read_text("utf-8")
+
+
+def _scrolling(label: str) -> str:
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{text(label)}">'

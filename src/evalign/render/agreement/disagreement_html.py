@@ -38,7 +38,7 @@ def disagreements_html(table: RatedTable, name: str, metric: Metric | None) -> s
 
 def _scorer(metric: Metric, table: RatedTable) -> Any:
     """One loaded scorer for all rows, if the metric can align, so that IDF weights are those of the whole table."""
-    return metric.scorer(table.rows if metric.needs_corpus else None) if hasattr(metric, "align") else None
+    return metric.scorer(table.rows) if metric.aligns else None
 
 
 def _entry(one: Disagreement, score: float, scorer: Any) -> str:
@@ -65,7 +65,7 @@ def _best(row: Row, scorer: Any) -> tuple[int, str]:
         best = 0
         if len(row.references) > 1:
             single = [Row(str(place), row.candidate, (one,)) for place, one in enumerate(row.references)]
-            field = scorer.metric.fields[-1]
+            field = scorer.metric.main
             best = int(np.argmax([segment.scores[field] for segment in scorer.score(single)]))
         alignment = scorer.align(row.candidate, row.references[best])
     except EvalignError as error:

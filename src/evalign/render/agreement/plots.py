@@ -1,293 +1,255 @@
-"""The pictures of an `Agreement`: what each shows in words, the figure, and the numbers behind it.
+"""Figures of agreement with people: forest, scatter, violins, correlation matrix, error by length.
 
-In: an `Agreement`. Out: `Picture`s for the HTML report, or files: PNG, SVG and CSV for each.
+In: names and arrays, one panel per metric. Out: matplotlib Figures in the look of `figures.py`.
 """
 
 from __future__ import annotations
 
-import csv
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evalign.analysis.agreement import Agreement
-from evalign.analysis.disagreement import places
-from evalign.analysis.rated_tables import PLAIN
-from evalign.atomic_files import whole_file
-from evalign.errors import FileFormatError, UndefinedStatisticError
-from evalign.render import figures
-from evalign.render.agreement.tables import interval
-from evalign.render.labels import showable
-from evalign.stats.correlation import CORRELATIONS, correlation
+from evalign.render.figures import INK, MAIN, MARKERS, OTHER, PALETTE, Panel, colour_map, grid, in_style
+from evalign.render.labels import labels, showable, wrap
 from evalign.types import Floats
 
 if TYPE_CHECKING:
-    from evalign.render.figures import Figure
+    from evalign.render.figures import Axes, Figure
 
-PANELS = 12  # metrics in one figure; more go on the next one
-CATEGORIES = 6  # people's scores with at most this many values are bins themselves
-FIFTHS = 5
-LENGTH_BINS = 8
-FEWEST_IN_BIN = 5
-LONGEST_END = 7  # characters of a bin's end below a violin; bins with longer ones are numbered
+MOST_GROUPS = len(PALETTE)
+MOST_MARKS = 4000  # points or hexagons in one figure, so that its SVG stays well below a megabyte
+COLUMNS = 3
+TITLE_WIDTH = 40  # characters over a panel
+NUMBERED = 16  # a matrix wider than this has no numbers in its cells
+COLOUR_STEPS = 24
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One line of a forest plot."""
+
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    rank: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
-    """A figure that is drawn when asked for; `kind` is the section it belongs to, `name` a file name without ending."""
+class Curve:
+    """Means with intervals over bins."""
 
-    kind: str
-    name: str
-    caption: str
-    draw: Callable[[], Figure]
-    columns: tuple[str, ...]
-    numbers: Sequence[Sequence[Any]]
+    centre: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
 
 
-def pictures(agreement: Agreement) -> list[Picture]:
-    """All pictures, in the order in which they are read; of pairs without ratings only the estimates."""
-    made = [forest_picture(agreement)]
-    for kind in (scatter_pictures, violin_pictures, length_pictures):
-        for aspect in agreement.table.human:
-            made += kind(agreement, aspect)
-    return [*made, correlation_picture(agreement)] if agreement.table.human else made
+@in_style
+def forest(panels: Mapping[str, Sequence[Bar]], statistic: str) -> Figure:
+    """Estimates with their intervals, one panel per aspect, best metric on top; the best cluster is blue and round."""
+    columns = 1 if len(panels) == 1 else 2
+    names = list(dict.fromkeys(bar.label for bars in panels.values() for bar in bars))
+    fitted = labels(names, 30, most_lines=2)
+    shown = dict(zip(names, fitted.shown, strict=True))
+    heights = [sum(0.16 + 0.17 * (1 + shown[bar.label].count("\n")) for bar in bars) for bars in panels.values()]
+    size = 7.6 if columns == 1 else 12.6, -(-len(panels) // columns) * (max(heights) + 0.9)
+    figure, axes = grid(len(panels), columns, size, sharex=True)
+    for ax, (aspect, bars) in zip(axes, panels.items(), strict=True):
+        _forest_panel(ax, [(shown[bar.label], bar) for bar in bars])
+        ax.set_title(_line(aspect, 60), loc="left", fontweight="bold")
+        ax.tick_params(labelbottom=True)
+    for ax in axes[-columns:]:
+        ax.set_xlabel(f"agreement with people ({statistic})")
+    _write_key(figure, fitted.key)
+    return figure
 
 
-def save_pictures(agreement: Agreement, folder: Path) -> list[Path]:
-    """Writes every picture as PNG and SVG and its numbers as CSV; the folder is made if its parent exists."""
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise FileFormatError(f"{folder}: no folder can be made there ({error.strerror or error})") from error
-    written = []
-    for picture in pictures(agreement):
-        figure = picture.draw()
-        for ending in (".png", ".svg"):
-            written.append(folder / f"{picture.name}{ending}")
-            figures.save(figure, written[-1])
-        written.append(folder / f"{picture.name}.csv")
-        with whole_file(written[-1]) as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow([showable(name) for name in picture.columns])
-            writer.writerows([_cell(value) for value in line] for line in picture.numbers)
-    return written
+@in_style
+def scatter(human: Floats, panels: Sequence[Panel], people: str, groups: Sequence[str] | None = None) -> Figure:
+    """Each metric against people; hexagons coloured by their number of rows where there are too many points."""
+    figure, axes = _panels(panels)
+    dense = len(human) * len(panels) > MOST_MARKS
+    names = sorted(set(groups or ()))
+    coloured = not dense and 1 < len(names) <= MOST_GROUPS
+    for ax, panel in zip(axes, panels, strict=True):
+        if dense:
+            # n across makes about n / 1.7 rows of two interleaved lattices
+            across = max(8, min(32, int((MOST_MARKS / len(panels) / 1.2) ** 0.5)))
+            colours = colour_map("cividis_r", COLOUR_STEPS)
+            hexagons = ax.hexbin(human, panel.values, gridsize=across, mincnt=1, cmap=colours, linewidths=0)
+            _colour_bar(figure, hexagons, ax, label="rows", pad=0.02)
+        else:
+            labelled = np.array(groups if coloured else [""] * len(human), dtype=object)
+            size = 24 if len(human) <= 200 else 14
+            for place, group in enumerate(names if coloured else [""]):
+                rows = labelled == group
+                ax.scatter(human[rows], panel.values[rows], s=size, c=PALETTE[place], marker=MARKERS[place],
+                           alpha=0.65, linewidths=0, label=_line(group, 24))  # fmt: skip
+        _trend(ax, human, panel.values)
+    _outer_labels(axes, _line(people, 50), "metric")
+    if coloured:
+        columns = min(len(names), 2 * figure_columns(len(panels)))
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=columns, markerscale=1.6)
+    return figure
 
 
-def forest_picture(agreement: Agreement) -> Picture:
-    """The main one: every estimate with its interval."""
-    first = agreement.plan.statistics[0]
-    lines: dict[str, list[figures.Bar]] = {aspect: [] for aspect in agreement.aspects}
-    shown = {"people" if aspect == PLAIN else aspect: bars for aspect, bars in lines.items()}
-    for one in agreement.judgements:
-        estimate = one.estimates[first]
-        lines[one.aspect].append(figures.Bar(one.metric, estimate.value, estimate.low, estimate.high, one.rank))
-    numbers = [
-        (aspect, bar.label, bar.rank, bar.value, bar.low, bar.high) for aspect, bars in lines.items() for bar in bars
+@in_style
+def violins(bins: Sequence[str], panels: Sequence[Panel], people: str) -> Figure:
+    """The spread of each metric's scores in each bin of human scores, with quartiles; `values` is a list of arrays."""
+    figure, axes = _panels(panels)
+    places = np.arange(1, len(bins) + 1)
+    colours = colour_map("cividis")(np.linspace(0.15, 0.9, len(bins)))
+    for ax, panel in zip(axes, panels, strict=True):
+        bodies: Any = ax.violinplot(panel.values, positions=places, widths=0.85, showextrema=False, points=60)["bodies"]
+        for body, colour in zip(bodies, colours, strict=True):
+            body.set(facecolor=colour, edgecolor=INK, alpha=0.75, linewidth=0.6)
+        quartiles = np.array([np.quantile(values, [0.25, 0.5, 0.75]) for values in panel.values])
+        ax.vlines(places, quartiles[:, 0], quartiles[:, 2], color="black", linewidth=4)
+        ax.scatter(places, quartiles[:, 1], s=26, c="white", edgecolors="black", linewidths=1, zorder=3)
+        ax.set_xticks(places, bins)
+        ax.grid(visible=False, axis="x")
+        ax.tick_params(labelbottom=True)
+    _outer_labels(axes, _line(people, 50), "metric")
+    return figure
+
+
+@in_style
+def correlations(names: Sequence[str], matrix: Floats, statistic: str) -> Figure:
+    """Columns against columns; the columns are numbered as the rows are. NaN cells are empty."""
+    fitted = labels(names, 34, most_lines=2)
+    numbers = [str(place + 1) for place in range(len(names))]
+    shown = [
+        label if label.endswith(f"[{number}]") else f"{label} [{number}]"
+        for label, number in zip(fitted.shown, numbers, strict=True)
     ]
-    confidence = f"{agreement.plan.resampling.confidence:.0%}"
-    caption = f"Agreement with people ({first}) with {confidence} intervals, best metric on top"
-    if agreement.p_values:
-        caption += "; blue circles are the best cluster, dotted lines part the clusters"
-    return Picture("forest", "forest", caption + ".", lambda: figures.forest(shown, first),
-                   ("aspect", "metric", "rank", first, "low", "high"), numbers)  # fmt: skip
+    side = max(2.0, 0.46 * len(names))
+    longest = max(len(line) for label in shown for line in label.split("\n"))
+    figure, (ax,) = grid(1, 1, (side + 1.3 + 0.085 * longest, side + 0.7))
+    lowest = min(0.0, float(np.nanmin(matrix))) if np.isfinite(matrix).any() else 0.0
+    edges = np.arange(len(names) + 1) - 0.5
+    mesh = ax.pcolormesh(edges, edges, np.ma.masked_invalid(matrix), cmap=colour_map("cividis", COLOUR_STEPS),
+                         vmin=lowest, vmax=1, edgecolors="white", linewidth=1)  # fmt: skip
+    for (row, column), value in np.ndenumerate(matrix if len(names) <= NUMBERED else np.zeros((0, 0))):
+        light = np.isfinite(value) and (value - lowest) / (1 - lowest) > 0.47
+        colour = INK if not np.isfinite(value) else "black" if light else "white"
+        ax.text(column, row, f"{value:.2f}" if np.isfinite(value) else "–", ha="center", va="center", color=colour)
+    ax.set_xticks(range(len(names)), numbers)
+    ax.set_yticks(range(len(names)), shown)
+    ax.xaxis.tick_top()
+    ax.invert_yaxis()
+    ax.set_aspect("equal")
+    ax.grid(visible=False)
+    ax.tick_params(length=0)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    _colour_bar(figure, mesh, ax, label=statistic, pad=0.03, shrink=min(1.0, 3 / side))
+    _write_key(figure, fitted.key)
+    return figure
 
 
-def scatter_pictures(agreement: Agreement, aspect: str) -> Iterator[Picture]:
-    """Every metric against one aspect; at system level a point is a system, else a row."""
-    columns = _points(agreement, aspect)
-    first = agreement.plan.statistics[0]
-    notes = {
-        one.metric: f"{first} {interval(one.estimates[first])}" for one in agreement.judgements if one.aspect == aspect
-    }
-    for name, metrics in _pages(agreement, "scatter", aspect):
-        panels = [figures.Panel(metric, notes[metric], columns.scores[metric]) for metric in metrics]
-        lines = zip(columns.ids, columns.groups, columns.human, *(panel.values for panel in panels), strict=True)
-        yield Picture(
-            "scatter",
-            name,
-            f"Scores of each metric against people's{_of(aspect)}, one point per {columns.unit}; "
-            "the dashed line is the least-squares line.",
-            lambda panels=panels: figures.scatter(columns.human, panels, _people(aspect), columns.groups),  # type: ignore[misc]
-            (columns.unit, "group", _people(aspect), *metrics),
-            list(lines),
-        )
+@in_style
+def length_errors(panels: Sequence[Panel], mean: Floats, length: str) -> Figure:
+    """Each metric's distance from people by length of the text, `values` being a `Curve`; the mean of all is dashed."""
+    figure, axes = _panels(panels, sharey=True)
+    for ax, panel in zip(axes, panels, strict=True):
+        curve: Curve = panel.values
+        if len(panels) > 1:
+            ax.plot(curve.centre, mean, color=INK, linewidth=1, linestyle=(0, (4, 3)), label="mean of these metrics")
+        ends = np.stack([curve.mean - curve.low, curve.high - curve.mean])
+        ax.errorbar(curve.centre, curve.mean, ends, color=MAIN, marker="o", markersize=5, linewidth=1.4, capsize=3,
+                    label="metric, with interval")  # fmt: skip
+    axes[0].set_ylim(0, 1.08 * max(float(panel.values.high.max()) for panel in panels) or 1)
+    _outer_labels(axes, length, "distance in ranks\n(percentage points)")
+    if len(panels) > 1:
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=2)
+    return figure
 
 
-def violin_pictures(agreement: Agreement, aspect: str) -> Iterator[Picture]:
-    """The spread of scores where people gave low, middling and high scores."""
-    human = agreement.table.human[aspect]
-    bins, rows_of, even = _human_bins(human)
-    what = f"{len(bins)} parts of the rows" if even else "score"
-    scale = f"score in {len(bins)} parts of the rows" if even else "score"
-    for name, metrics in _pages(agreement, "violins", aspect):
-        scores = {metric: agreement.table.scores[metric] for metric in metrics}
-        panels = [figures.Panel(metric, "", [scores[metric][rows] for rows in rows_of]) for metric in metrics]
-        numbers = [
-            (metric, label.replace("\n", " "), len(rows), *np.quantile(scores[metric][rows], [0, 0.25, 0.5, 0.75, 1]))
-            for metric in metrics
-            for label, rows in zip(bins, rows_of, strict=True)
-        ]
-        yield Picture(
-            "violins",
-            name,
-            f"Spread of each metric's scores by people's {scale}{_of(aspect)}; bar: middle half, dot: median. The "
-            "better the metric, the less the violins overlap.",
-            lambda panels=panels: figures.violins(bins, panels, f"{_people(aspect)}, {what}"),  # type: ignore[misc]
-            ("metric", "people", "n", "lowest", "quarter", "median", "three_quarters", "highest"),
-            numbers,
-        )
+def figure_columns(panels: int) -> int:
+    """How many panels stand side by side."""
+    return 2 if panels == 4 else min(COLUMNS, panels)
 
 
-def correlation_picture(agreement: Agreement) -> Picture:
-    """Every column against every column, over all rows."""
-    first = agreement.plan.statistics[0]
-    statistic = first if first in CORRELATIONS else "spearman"
-    best = [one.metric for one in agreement.judgements if one.aspect == agreement.aspects[0]]
-    columns = {_people(aspect): values for aspect, values in agreement.table.human.items()}
-    columns |= {metric: agreement.table.scores[metric] for metric in best}
-    values = list(columns.values())
-    matrix = np.empty((len(values), len(values)))
-    for one, two in combinations_with_replacement(range(len(values)), 2):
-        matrix[one, two] = matrix[two, one] = _correlated(statistic, values[one], values[two])
-    return Picture(
-        "correlation",
-        "correlation",
-        f"Correlation ({statistic}) between people and metrics over all {len(agreement.table.rows)} rows. Metrics that "
-        "correlate highly say the same; an empty cell is a constant column.",
-        lambda: figures.correlations(list(columns), matrix, statistic),
-        ("", *columns),
-        [(name, *line) for name, line in zip(columns, matrix.tolist(), strict=True)],
-    )
+def _panels(panels: Sequence[Panel], **shared: Any) -> tuple[Figure, list[Axes]]:
+    """Axes with a title for each panel, and the key of the titles that were shortened."""
+    columns = figure_columns(len(panels))
+    fitted = labels([panel.title for panel in panels], TITLE_WIDTH)
+    width, height = (5.2, 3.9) if len(panels) == 1 else (3.6, 2.9)
+    size = columns * width, -(-len(panels) // columns) * height + 0.35
+    figure, axes = grid(len(panels), columns, size, **shared)
+    for ax, panel, title in zip(axes, panels, fitted.shown, strict=True):
+        ax.set_title(f"{title}\n{panel.note}" if panel.note else title)
+    _write_key(figure, fitted.key)
+    return figure, axes
 
 
-def length_pictures(agreement: Agreement, aspect: str) -> Iterator[Picture]:
-    """How far each metric's order is from people's, by length."""
-    lengths, what = _lengths(agreement)
-    people = places(agreement.table.human[aspect])
-    rows_of = _length_bins(lengths)
-    curves = {name: _curve(np.abs(places(scores) - people), lengths, rows_of)
-              for name, scores in agreement.table.scores.items()}  # fmt: skip
-    for name, metrics in _pages(agreement, "length", aspect):
-        panels = [figures.Panel(metric, "", curves[metric]) for metric in metrics]
-        mean = np.mean([curves[metric].mean for metric in metrics], axis=0)
-        numbers = [
-            (metric, lengths[rows].min(), lengths[rows].max(), len(rows), mean, low, high)
-            for metric in metrics
-            for rows, mean, low, high in zip(
-                rows_of, curves[metric].mean, curves[metric].low, curves[metric].high, strict=True
-            )
-        ]
-        yield Picture(
-            "length",
-            name,
-            f"Distance between the metric's and people's order of the rows{_of(aspect)}, by {what}: mean in "
-            f"each of {len(rows_of)} equally large bins, with normal 95% intervals. 33 is what random orders give.",
-            lambda panels=panels, mean=mean: figures.length_errors(panels, mean, what),  # type: ignore[misc]
-            ("metric", "shortest", "longest", "n", "mean_distance", "low", "high"),
-            numbers,
-        )
+def _colour_bar(figure: Figure, drawn: Any, ax: Axes, **options: Any) -> None:
+    bar = figure.colorbar(drawn, ax=ax, **options)
+    bar.outline.set_visible(False)
+    if bar.solids is not None:
+        bar.solids.set_edgecolor("face")  # no seams between the steps
 
 
-@dataclass(frozen=True, eq=False)
-class _Points:
-    """What a scatter plot shows, and what a point is."""
-
-    unit: str
-    ids: list[str]
-    groups: list[str]
-    human: Floats
-    scores: dict[str, Floats]
-
-
-def _points(agreement: Agreement, aspect: str) -> _Points:
-    table, plan = agreement.table, agreement.plan
-    human, scores = table.human[aspect], dict(table.scores)
-    groups = table.labels(plan.by or "system")
-    if plan.level != "system":
-        return _Points("row", [row.id for row in table.rows], groups, human, scores)
-    together: dict[tuple[str, str], list[int]] = {}
-    for place, key in enumerate(zip(groups if plan.by else [""] * len(groups), table.labels("system"), strict=True)):
-        together.setdefault(key, []).append(place)
-
-    def means(values: Floats) -> Floats:
-        return np.array([values[rows].mean() for rows in together.values()])
-
-    systems = [system for _, system in together]
-    return _Points("system", systems, [group for group, _ in together], means(human),
-                   {name: means(values) for name, values in scores.items()})  # fmt: skip
+def _forest_panel(ax: Axes, bars: Sequence[tuple[str, Bar]]) -> None:
+    for place, (_, bar) in enumerate(bars):
+        best = bar.rank == 1
+        colour, marker = (MAIN, "o") if best else (OTHER, "s") if bar.rank is not None else (PALETTE[-1], "D")
+        if bar.value is not None:
+            low, high = (bar.value if end is None else end for end in (bar.low, bar.high))
+            ax.plot([low, high], [place, place], color=colour, linewidth=2.2, solid_capstyle="butt")
+            ax.plot([bar.value], [place], color=colour, marker=marker, markersize=7)
+        if place and bar.rank != bars[place - 1][1].rank:
+            ax.axhline(place - 0.5, color=INK, linewidth=0.6, linestyle=(0, (2, 3)))
+    ax.set_yticks(range(len(bars)), [label for label, _ in bars])
+    ax.set_ylim(len(bars) - 0.4, -0.6)
+    ax.grid(visible=False, axis="y")
+    right = ax.secondary_yaxis("right")
+    right.set_yticks(range(len(bars)), [_bar_text(bar) for _, bar in bars])
+    right.tick_params(length=0)
+    right.spines["right"].set_visible(False)
+    low, high = ax.get_xlim()
+    if low < 0 < high:
+        ax.axvline(0, color=INK, linewidth=0.8)
 
 
-def _pages(agreement: Agreement, kind: str, aspect: str) -> Iterator[tuple[str, list[str]]]:
-    """File name and metrics of each figure, best metrics first."""
-    metrics = [one.metric for one in agreement.judgements if one.aspect == aspect]
-    number = agreement.aspects.index(aspect) + 1
-    base = kind if len(agreement.aspects) == 1 else f"{kind}_{number}_{re.sub(r'[^a-z0-9]+', '-', aspect.lower())[:40]}"
-    for page, first in enumerate(range(0, len(metrics), PANELS), 1):
-        yield base if len(metrics) <= PANELS else f"{base}_page{page}", metrics[first : first + PANELS]
+def _bar_text(bar: Bar) -> str:
+    if bar.value is None:
+        return "no value"
+    ends = "" if bar.low is None or bar.high is None else f" [{bar.low:.3f}, {bar.high:.3f}]"
+    return f"{bar.value:.3f}{ends}" + ("" if bar.rank is None else f"  rank {bar.rank}")
 
 
-def _human_bins(human: Floats) -> tuple[list[str], list[Any], bool]:
-    """Labels, the rows of each bin, and whether the bins are fifths (else single values)."""
-    values = np.unique(human)
-    if len(values) <= CATEGORIES:
-        return [f"{value:.4g}" for value in values], [np.flatnonzero(human == value) for value in values], False
-    inner = np.unique(np.quantile(human, np.arange(1, FIFTHS) / FIFTHS))
-    bin_of_row = np.searchsorted(inner, human)
-    rows_of = [np.flatnonzero(bin_of_row == place) for place in np.unique(bin_of_row)]
-    spread = float(np.ptp(human))
-    digits = max(0, 2 - int(np.floor(np.log10(spread))))
-    ends = [(f"{human[rows].min():.{digits}f}", f"{human[rows].max():.{digits}f}") for rows in rows_of]
-    if max(len(end) for pair in ends for end in pair) > LONGEST_END:
-        return [str(place + 1) for place in range(len(rows_of))], rows_of, True
-    return [low if low == high else f"{low}\nto\n{high}" for low, high in ends], rows_of, True
+def _trend(ax: Axes, human: Floats, scores: Floats) -> None:
+    """The least-squares line, where there is one."""
+    spread = human - human.mean()
+    if (spread**2).sum() > 0:
+        slope = (spread * (scores - scores.mean())).sum() / (spread**2).sum()
+        ends = np.array([human.min(), human.max()])
+        ax.plot(ends, scores.mean() + slope * (ends - human.mean()), color=OTHER, linewidth=1.8, linestyle=(0, (5, 2)))
 
 
-def _lengths(agreement: Agreement) -> tuple[Floats, str]:
-    rows = agreement.table.rows
-    if all(row.references for row in rows):
-        return np.array([np.mean([len(text.split()) for text in row.references]) for row in rows]), (
-            "words in the reference" if all(len(row.references) == 1 for row in rows) else "mean words per reference"
-        )
-    return np.array([float(len(row.candidate.split())) for row in rows]), "words in the candidate"
+def _outer_labels(axes: Sequence[Axes], below: str, beside: str) -> None:
+    columns = figure_columns(len(axes))
+    for place, ax in enumerate(axes):
+        if place + columns >= len(axes):
+            ax.set_xlabel(below)
+        if place % columns == 0:
+            ax.set_ylabel(beside)
 
 
-def _length_bins(lengths: Floats) -> list[Any]:
-    """Rows of equally large bins, fewer if lengths are tied or rows are few; no bin is empty."""
-    count = max(1, min(LENGTH_BINS, len(lengths) // FEWEST_IN_BIN))
-    inner = np.unique(np.quantile(lengths, np.arange(1, count) / count))
-    bin_of_row = np.searchsorted(inner, lengths)
-    return [np.flatnonzero(bin_of_row == place) for place in np.unique(bin_of_row)]
+def _write_key(figure: Figure, key: Sequence[str]) -> None:
+    """Writes the shortened names in full below the panels."""
+    if key:
+        columns = int(figure.get_figwidth() * 13)
+        lines = [line for entry in key for line in wrap(entry, columns)]
+        figure.set_figheight(figure.get_figheight() + 0.17 * len(lines))
+        figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=9)
 
 
-def _curve(apart: Floats, lengths: Floats, rows_of: Sequence[Any]) -> figures.Curve:
-    mean = np.array([apart[rows].mean() for rows in rows_of])
-    half = np.array([1.96 * apart[rows].std(ddof=1) / len(rows) ** 0.5 if len(rows) > 1 else 0.0 for rows in rows_of])
-    return figures.Curve(
-        np.array([lengths[rows].mean() for rows in rows_of]), mean, np.maximum(mean - half, 0), mean + half
-    )
-
-
-def _correlated(statistic: str, one: Floats, two: Floats) -> float:
-    try:
-        return correlation(statistic)(one, two)
-    except UndefinedStatisticError:
-        return float("nan")
-
-
-def _people(aspect: str) -> str:
-    return "people" if aspect == PLAIN else f"people: {showable(aspect)}"
-
-
-def _of(aspect: str) -> str:
-    return "" if aspect == PLAIN else f" ({showable(aspect)})"
-
-
-def _cell(value: Any) -> str:
-    if value is None or (isinstance(value, float) and not np.isfinite(value)):
-        return ""
-    return f"{value:.6g}" if isinstance(value, float) else showable(str(value))
+def _line(text: str, width: int) -> str:
+    """One line, cut if it is longer."""
+    first, *more = wrap(showable(text), width - 1)
+    return first + ("…" if more else "")

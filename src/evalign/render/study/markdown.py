@@ -33,21 +33,21 @@ def _lines(page: StudyPage) -> Iterator[str]:
             yield f"*{_text(plate.drawing.caption)}*\n"
         for sentence in plate.said:
             yield f"{_text(sentence)}\n"
-        for one in plate.tables:
-            yield from _table(one)
+        for table in plate.tables:
+            yield from _table(table)
     yield "## How this was made\n"
     yield from (f"- {_text(note)}" for note in page.notes)
 
 
-def _table(one: StudyTable) -> Iterator[str]:
-    yield f"**{_text(one.caption)}**\n"
-    yield "| " + " | ".join(map(_text, one.columns)) + " |"
-    yield "|" + "---|" * one.names + "---:|" * (len(one.columns) - one.names)
-    for line in one.lines:
+def _table(table: StudyTable) -> Iterator[str]:
+    yield f"**{_text(table.caption)}**\n"
+    yield "| " + " | ".join(map(_text, table.columns)) + " |"
+    yield "|" + "---|" * table.names + "---:|" * (len(table.columns) - table.names)
+    for line in table.lines:
         yield "| " + " | ".join(map(_text, line)) + " |"
     yield ""
 
 
 def _text(value: str) -> str:
-    """Names of other people stay names: nothing in them is markup or the end of a cell."""
+    """A text from data, escaped: nothing in it is markup or ends a cell."""
     return "".join(ENTITIES.get(char, f"\\{char}" if char in "\\`*_[]|" else char) for char in showable(value))

@@ -1,27 +1,16 @@
-"""What a study has to show, whoever made it: plates with a figure, its numbers and what is seen, and tables.
+"""What a study shows: a page of plates, each with a figure, its numbers, sentences and tables.
 
-Flows in: a `StudyPage`. Flows out: a folder with every figure as PNG and SVG, its numbers as CSV, the whole as one HTML
-page and as Markdown. A plate whose figure could not be made says why.
+In: a `StudyPage`. Out: a folder with every figure as PNG and SVG, its numbers as CSV, the whole as one HTML page and as
+Markdown. A plate whose figure could not be made says why.
 """
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from evalign.atomic_files import whole_file
-from evalign.errors import FileFormatError
-from evalign.render import figures
-from evalign.render.labels import showable
-
-if TYPE_CHECKING:
-    from evalign.render.figures import Figure
+from evalign.render.figures import Drawing, make_folder
 
 PAGE, MARKDOWN = "index.html", "report.md"
 
@@ -34,26 +23,6 @@ class StudyTable:
     columns: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
     names: int = 1
-
-
-@dataclass(frozen=True, eq=False)
-class Drawing:
-    """A figure that is drawn when asked for, and the numbers behind it."""
-
-    caption: str
-    draw: Callable[[], Figure]
-    columns: tuple[str, ...]
-    numbers: Sequence[Sequence[Any]]
-
-    @cached_property
-    def figure(self) -> Figure:
-        """The figure, drawn once for all files."""
-        return self.draw()
-
-    @cached_property
-    def svg(self) -> str:
-        """The figure as SVG text, which the file and the page share."""
-        return figures.svg(self.figure)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,42 +65,13 @@ def save_study(page: StudyPage, folder: Path) -> list[Path]:
     make_folder(folder)
     written: list[Path] = []
     for plate in page.plates:
-        for ending in (".png", ".svg", ".csv"):
-            file = folder / f"{plate.name}{ending}"
-            if plate.drawing is None:
-                file.unlink(missing_ok=True)  # of an earlier run, which had more
-            else:
-                written.append(file)
         if plate.drawing is not None:
-            figures.save(plate.drawing.figure, folder / f"{plate.name}.png")
-            with whole_file(folder / f"{plate.name}.svg") as stream:
-                stream.write(plate.drawing.svg)
-            _save_numbers(plate.drawing, folder / f"{plate.name}.csv")
+            written += plate.drawing.save(folder, plate.name)
+            continue
+        for ending in (".png", ".svg", ".csv"):  # of an earlier run, which had more
+            (folder / f"{plate.name}{ending}").unlink(missing_ok=True)
     for name, content in ((PAGE, study_html(page)), (MARKDOWN, study_markdown(page))):
         written.append(folder / name)
         with whole_file(folder / name) as stream:
             stream.write(content)
     return written
-
-
-def make_folder(folder: Path) -> None:
-    """The folder, made if need be; an error that says why it cannot be."""
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise FileFormatError(f"{folder}: no folder can be made there ({error.strerror or error})") from error
-
-
-def _save_numbers(drawing: Drawing, file: Path) -> None:
-    with whole_file(file) as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(drawing.columns)
-        writer.writerows([_cell(value) for value in line] for line in drawing.numbers)
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float | np.floating):
-        return f"{value:.6g}" if np.isfinite(value) else ""
-    return showable(str(value))

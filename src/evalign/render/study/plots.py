@@ -1,7 +1,7 @@
 """Figures of studies: lengths, ranges of scores, violins in rows, and positives against negatives.
 
-In: labelled panels of plain arrays and curves. Out: matplotlib Figures in the look of `plots`, which alone knows
-matplotlib. What a colour says, a marker, a line style or a place says again.
+In: labelled panels of plain arrays and curves. Out: matplotlib Figures in the look of `figures.py`. What a colour says,
+a marker, a line style or a place says again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from evalign.render.labels import wrap
 from evalign.types import Floats
 
 if TYPE_CHECKING:
-    from evalign.render.figures import Figure
+    from evalign.render.figures import Axes, Figure
 
 LINES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 WIDTH = 11.0  # inches: two panels side by side can be read on a page
@@ -49,23 +49,20 @@ class Violin:
 @in_style
 def histograms(panels: Sequence[Panel], below: str, marks: Sequence[float] = ()) -> Figure:
     """Outlines of histograms, `values` being name -> sample; `marks` are lines across, where they fall inside."""
-    figure, axes = _half_panels(len(panels), 2.9, sharex=True)
+    figure, axes = _grid(panels, 2.9, sharex=True)
     highest = max(int(np.max(sample)) for panel in panels for sample in panel.values.values())
     bins = np.arange(0, highest + 2 + highest // BINS, 1 + highest // BINS)  # as many whole numbers in every bin
-    for ax, panel in zip(axes, panels, strict=False):
+    for ax, panel in zip(axes, panels, strict=True):
         for place, (name, sample) in enumerate(panel.values.items()):
             counts, _ = np.histogram(sample, bins)
-            ax.stairs(
-                counts, bins, color=PALETTE[place], linestyle=LINES[place % len(LINES)], linewidth=1.8, label=name
-            )
+            line = LINES[place % len(LINES)]
+            ax.stairs(counts, bins, color=PALETTE[place], linestyle=line, linewidth=1.8, label=name)
         for mark in marks:
             if mark <= highest:
                 ax.axvline(mark, color=INK, linewidth=0.9, linestyle=(0, (2, 3)))
-        _head(ax, panel)
-        ax.set_xlabel(below)
-        ax.tick_params(labelbottom=True)
+        _label(ax, panel, below)
     axes[0].set_ylabel("texts")
-    _name_series(figure, axes[: len(panels)])
+    _name_series(figure, axes)
     return figure
 
 
@@ -77,36 +74,24 @@ def ranges(panels: Sequence[Panel], series: Sequence[str], below: str, packed: b
     """
     rows = list(dict.fromkeys(row for panel in panels for row in panel.values))
     height = max(0.45, 0.11 * len(series) + 0.16)
-    figure, axes = _half_panels(len(panels), height * len(rows) + 1.2, sharex=True, sharey=True)
+    figure, axes = _grid(panels, height * len(rows) + 1.2, sharex=True, sharey=True)
     places = _places(panels, rows, series, packed)
-    for ax, panel in zip(axes, panels, strict=False):
+    for ax, panel in zip(axes, panels, strict=True):
         for place, name in enumerate(series):
-            found = [(row, panel.values[row][name]) for row in panel.values if name in panel.values[row]]
-            if not found:
+            values = {row: panel.values[row][name] for row in panel.values if name in panel.values[row]}
+            if not values:
                 continue
-            y = np.array([rows.index(row) + places[row, name] for row, _ in found])
-            low, middle, high = np.array([numbers for _, numbers in found]).T
-            colour = PALETTE[place % len(PALETTE)]
+            y = np.array([rows.index(row) + places[row, name] for row in values])
+            low, middle, high = np.array(list(values.values())).T
+            colour, marker = PALETTE[place % len(PALETTE)], MARKERS[place % len(MARKERS)]
             ax.hlines(y, low, high, color=colour, linewidth=1.6)
-            ax.plot(
-                middle,
-                y,
-                color=colour,
-                marker=MARKERS[place % len(MARKERS)],
-                markersize=5,
-                linestyle="none",
-                label=name,
-            )
+            ax.plot(middle, y, color=colour, marker=marker, markersize=5, linestyle="none", label=name)
         for border in range(1, len(rows)):
             ax.axhline(border - 0.5, color=INK, linewidth=0.4, linestyle=(0, (1, 3)))
-        ax.set_yticks(range(len(rows)), ["\n".join(wrap(row, LABEL)) for row in rows])
-        ax.set_ylim(len(rows) - 0.5, -0.5)
-        ax.grid(visible=False, axis="y")
-        ax.tick_params(labelbottom=True)
-        ax.set_xlabel(below)
-        _head(ax, panel)
+        _name_rows(ax, rows)
+        _label(ax, panel, below)
     _at_least(axes[0], LEAST_SPAN)
-    _name_series(figure, axes[: len(panels)])
+    _name_series(figure, axes)
     return figure
 
 
@@ -115,21 +100,18 @@ def violin_rows(panels: Sequence[Panel], below: str, names: Sequence[str] = ()) 
     """Violins lying in rows, bar: middle half, dot: median; with two `names` the first lies above, the second below."""
     most = max(len(panel.values) for panel in panels)
     each = ROW * (1.5 if len(names) > 1 else 1)
-    figure, axes = _half_panels(len(panels), each * most + 1.1, sharex=len(panels) > 1)
-    for ax, panel in zip(axes, panels, strict=False):
+    figure, axes = _grid(panels, each * most + 1.1, sharex=len(panels) > 1)
+    for ax, panel in zip(axes, panels, strict=True):
         for row, violin in enumerate(panel.values):
             paired = len(violin.shapes) > 1
             for side, shape in enumerate(violin.shapes):
                 _violin(ax, row, shape, side, paired)
-        ax.set_yticks(range(len(panel.values)), ["\n".join(wrap(violin.label, LABEL)) for violin in panel.values])
-        ax.set_ylim(len(panel.values) - 0.5, -0.5)
-        ax.grid(visible=False, axis="y")
-        ax.tick_params(labelbottom=True)
-        ax.set_xlabel(below)
-        _head(ax, panel)
+        _name_rows(ax, [violin.label for violin in panel.values])
+        _label(ax, panel, below)
     if len(names) > 1:
-        patches = [axes[0].fill_between([], [], [], color=colour, alpha=0.55, label=name)
-                   for colour, name in zip((MAIN, OTHER), _placed(names), strict=False)]  # fmt: skip
+        sides = ((MAIN, "above"), (OTHER, "below"))
+        patches = [axes[0].fill_between([], [], [], color=colour, alpha=0.55, label=f"{name} ({side} the line)")
+                   for name, (colour, side) in zip(names, sides, strict=False)]  # fmt: skip
         figure.legend(handles=patches, loc="outside upper left", ncols=2)
     return figure
 
@@ -137,8 +119,8 @@ def violin_rows(panels: Sequence[Panel], below: str, names: Sequence[str] = ()) 
 @in_style
 def densities(panels: Sequence[Panel], below: str) -> Figure:
     """Curves of several samples in each panel, filled; `values` is name -> Shape. Panels have their own scales."""
-    figure, axes = _grid_of(len(panels), 3 if len(panels) % 3 == 0 else 2, 2.6)
-    for ax, panel in zip(axes, panels, strict=False):
+    figure, axes = _grid(panels, 2.6, 3 if len(panels) % 3 == 0 else 2)
+    for ax, panel in zip(axes, panels, strict=True):
         for place, (name, shape) in enumerate(panel.values.items()):
             colour, line = PALETTE[place], LINES[place % len(LINES)]
             ax.fill_between(shape.places, 0, shape.heights, color=colour, alpha=0.22, linewidth=0)
@@ -147,9 +129,8 @@ def densities(panels: Sequence[Panel], below: str) -> Figure:
         ax.set_ylim(bottom=0)
         ax.set_yticks([])
         ax.locator_params(axis="x", nbins=6)
-        _head(ax, panel, 40)
-        ax.set_xlabel(below)
-    _name_series(figure, axes[: len(panels)])
+        _label(ax, panel, below, 40)
+    _name_series(figure, axes)
     return figure
 
 
@@ -165,10 +146,6 @@ def _violin(ax: Any, row: int, shape: Shape, side: int, paired: bool) -> None:
     ax.plot([shape.quartiles[1]], [place], marker=marker, markersize=4.6, color="white", markeredgecolor="black")
 
 
-def _placed(names: Sequence[str]) -> list[str]:
-    return [f"{name} ({where} the line)" for name, where in zip(names, ("above", "below"), strict=False)]
-
-
 def _places(
     panels: Sequence[Panel], rows: Sequence[str], series: Sequence[str], packed: bool
 ) -> dict[tuple[str, str], float]:
@@ -182,37 +159,38 @@ def _places(
 
 
 def _at_least(ax: Any, span: float) -> None:
-    """Values that hardly differ are shown so: rounding errors must not fill a picture."""
+    """Widens an axis of values that hardly differ: rounding errors must not fill a picture."""
     low, high = ax.get_xlim()
     if high - low < span:
         ax.set_xlim(high - span, high + 0.05 * span)
 
 
-def _name_series(figure: Figure, axes: Sequence[Any]) -> None:
+def _name_rows(ax: Axes, names: Sequence[str]) -> None:
+    ax.set_yticks(range(len(names)), ["\n".join(wrap(name, LABEL)) for name in names])
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.grid(visible=False, axis="y")
+
+
+def _name_series(figure: Figure, axes: Sequence[Axes]) -> None:
     """Above the panels every name once, as many side by side as fit; a panel may lack some."""
-    found: dict[str, Any] = {}
+    handles: dict[str, Any] = {}
     for ax in axes:
-        handles, names = ax.get_legend_handles_labels()
-        for handle, name in zip(handles, names, strict=True):
-            found.setdefault(name, handle)
-    columns = int(figure.get_figwidth() * LETTERS / (max(map(len, found)) + 6)) if found else 1
-    figure.legend(found.values(), found.keys(), loc="outside upper left", ncols=max(1, min(columns, len(found))))
+        for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):
+            handles.setdefault(name, handle)
+    columns = int(figure.get_figwidth() * LETTERS / (max(map(len, handles)) + 6)) if handles else 1
+    figure.legend(handles.values(), handles.keys(), loc="outside upper left", ncols=max(1, min(columns, len(handles))))
 
 
-def _head(ax: Any, panel: Panel, width: int = TITLE) -> None:
+def _label(ax: Axes, panel: Panel, below: str, width: int = TITLE) -> None:
+    """Title and note above the panel, `below` and tick labels under it."""
     lines = [*wrap(panel.title, width), *(wrap(panel.note, width) if panel.note else [])]
     ax.set_title("\n".join(lines), loc="left")
+    ax.set_xlabel(below)
+    ax.tick_params(labelbottom=True)
 
 
-def _half_panels(count: int, height: float, **shared: Any) -> tuple[Figure, list[Any]]:
-    return _grid_of(count, 2, height, **shared)
-
-
-def _grid_of(count: int, columns: int, height: float, **shared: Any) -> tuple[Figure, list[Any]]:
-    """At most so many panels side by side; places without a panel are removed."""
-    columns = min(columns, count)
-    rows = -(-count // columns)
-    figure, axes = grid(rows, columns, (WIDTH if columns > 1 else 0.66 * WIDTH, rows * height + 0.4), **shared)
-    for ax in axes[count:]:
-        ax.remove()
-    return figure, axes
+def _grid(panels: Sequence[Panel], height: float, columns: int = 2, **shared: Any) -> tuple[Figure, list[Axes]]:
+    """Axes for all panels, at most `columns` side by side; `height` is one panel's, in inches."""
+    columns = min(columns, len(panels))
+    size = WIDTH if columns > 1 else 0.66 * WIDTH, -(-len(panels) // columns) * height + 0.4
+    return grid(len(panels), columns, size, **shared)

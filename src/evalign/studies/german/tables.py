@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from evalign.render.figures import Panel
+from evalign.render.figures import Drawing, Panel
 from evalign.render.study import plots
-from evalign.render.study.page import Drawing, Plate, StudyTable
+from evalign.render.study.page import Plate, StudyTable
 from evalign.render.study.plots import Shape, Violin
 from evalign.stats.estimate import Estimate
 from evalign.studies.german import sentences

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from evalign.render.figures import Panel
+from evalign.render.figures import Drawing, Panel
 from evalign.render.study import plots
-from evalign.render.study.page import Drawing, Plate, StudyTable
+from evalign.render.study.page import Plate, StudyTable
 from evalign.render.study.plots import Violin
 from evalign.stats.distribution import eta_squared, peaks
 from evalign.stats.effect import separation

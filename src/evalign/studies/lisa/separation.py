@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from evalign.render.figures import Panel
+from evalign.render.figures import Drawing, Panel
 from evalign.render.study import plots
-from evalign.render.study.page import Drawing, Plate, StudyTable
+from evalign.render.study.page import Plate, StudyTable
 from evalign.studies.lisa.explanations import against_greedy, direction, what_pads_do
 from evalign.studies.lisa.matchings import GREEDY, NAMES, PUBLISHED, RECURSIVE
 from evalign.studies.lisa.measured import LisaStudy, shape
