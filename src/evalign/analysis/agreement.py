@@ -6,15 +6,18 @@ aspect and metric, with intervals and ranks; metrics of equal rank are not told 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from evalign.analysis.rated_tables import RatedTable
+from evalign.analysis.rated_tables import RatedTable, rate
+from evalign.data.rows import InMemory
 from evalign.errors import InputError, SpecError, UndefinedStatisticError, nearest
+from evalign.metrics.base import Metric
+from evalign.metrics.registry import metric
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.clusters import clusters
 from evalign.stats.correlation import CORRELATIONS
@@ -23,7 +26,7 @@ from evalign.stats.levels import LEVELS, Rated, agreement, agreement_by, level_f
 from evalign.stats.pairs import darr, tie_calibrated_accuracy
 from evalign.stats.significance import Comparison, compare_all, permutation_test, williams
 from evalign.stats.ties import merged
-from evalign.types import Floats
+from evalign.types import Floats, Row
 
 ACCURACY = "acc-eq"
 DARR = "darr"
@@ -90,7 +93,15 @@ class Agreement:
         return list(dict.fromkeys(one.aspect for one in self.judgements))
 
 
-def judge(table: RatedTable, plan: Plan) -> Agreement:
+def judge(rows: Iterable[Row], metrics: Iterable[Metric | str], plan: Plan | None = None) -> Agreement:
+    """Scores rows that have a human rating with every metric, and says how well each agrees with people."""
+    parsed = [metric(spec) if isinstance(spec, str) else spec for spec in metrics]
+    if not parsed:
+        raise SpecError("no metrics: name at least one to hold against the ratings")
+    return judge_table(rate(InMemory(list(rows)), parsed), plan or Plan())
+
+
+def judge_table(table: RatedTable, plan: Plan) -> Agreement:
     """Every metric against every aspect."""
     if len(table.rows) < FEWEST_ROWS:
         raise InputError(f"agreement needs at least {FEWEST_ROWS} rows with human scores, found {len(table.rows)}")

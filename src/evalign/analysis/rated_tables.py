@@ -45,7 +45,7 @@ def rate(
     others: Mapping[str, Mapping[int, float]] | None = None,
     advance: Callable[[], Any] = lambda: None,
 ) -> RatedTable:
-    """Scores every row; `others` are columns by row number that somebody else computed (`jobs.score_files`)."""
+    """Scores every row; `others` are columns by row number that somebody else computed (`data.score_files`)."""
     rows = list(source)
     if not rows:
         raise InputError("no rows to judge: the input is empty")
@@ -111,7 +111,7 @@ def _scores(metric: Metric, rows: list[Row], advance: Callable[[], Any]) -> tupl
     values: list[float] = []
 
     def emit(_: Result, segment: Segment) -> None:
-        value = float("nan") if segment.error is not None else segment.scores[metric.fields[-1]]
+        value = float("nan") if segment.error is not None else segment.scores[metric.main]
         values.append(value if metric.higher_is_better else -value)
         advance()
 
@@ -122,7 +122,7 @@ def _scores(metric: Metric, rows: list[Row], advance: Callable[[], Any]) -> tupl
 def _ratings(rows: list[Row], problems: Counter[str]) -> tuple[Any, dict[str, Floats]]:
     """Which rows people rated on every aspect, and the ratings (NaN where there is none)."""
     named = [row.human for row in rows if isinstance(row.human, Mapping)]
-    aspects = list(dict.fromkeys(str(name) for one in named for name in one)) or [PLAIN]
+    aspects = list(dict.fromkeys(str(name) for ratings in named for name in ratings)) or [PLAIN]
     human = {aspect: np.array([_rating(row, aspect) for row in rows]) for aspect in aspects}
     usable = np.all([np.isfinite(values) for values in human.values()], axis=0)
     if not usable.all():

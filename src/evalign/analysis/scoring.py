@@ -6,15 +6,14 @@ Segments leave as they are made; what stays is one exact sum per system, metric 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from evalign.analysis.malloc_trim import release_freed_memory
 from evalign.data.rows import RowSource
-from evalign.errors import InputError, SpecError
-from evalign.metrics.base import Metric, Scorer, blocks
+from evalign.errors import InputError
+from evalign.metrics.base import BLOCK_ROWS, Metric, Ready, score_blocks
 from evalign.metrics.corpus import Corpus
 from evalign.stats.exact_sums import ExactSum
 from evalign.types import Row, Segment, corpus_entries
@@ -79,61 +78,30 @@ class Result:
         return plain | {"failed": self.failed} if self.failed else plain
 
 
-def score_source(
-    source: RowSource, metrics: list[Metric], emit: Callable[[Result, Segment], None] = lambda _r, _s: None
-) -> list[Result]:
+Emit = Callable[[Result, Segment], object]
+
+
+def score_source(source: RowSource, metrics: Sequence[Metric], emit: Emit = lambda _r, _s: None) -> list[Result]:
     """Totals per system and metric, in order of appearance; `emit` gets every segment as it is made."""
-    scorers = [(metric, str(metric), _scorer(metric, source)) for metric in metrics]
-    for _, _, scorer in scorers:
-        scorer.streaming = True
+    return run_scorers([(metric, metric.scorer(source)) for metric in metrics], source, emit)
+
+
+def run_scorers(
+    ready: Sequence[Ready], rows: Iterable[Row], emit: Emit = lambda _r, _s: None, size: int = BLOCK_ROWS
+) -> list[Result]:
+    """The same with scorers that are loaded already."""
+    names = {id(scorer): str(metric) for metric, scorer in ready}
     results: dict[tuple[str, str], Result] = {}
-    for number, block in enumerate(blocks(source)):
-        for metric, spec, scorer in scorers:
-            if number == 1:
-                scorer.settle()
-            if number == 0 and all(map(metric.lacks, block)):
-                metric.check_needs(block)  # nobody has it: a wrong file, not a bad row
-            for row, segment in zip(block, scored_block(metric, scorer, block), strict=True):
-                key = row.system, spec
-                if key not in results:
-                    results[key] = Result(
-                        row.system, spec, str(scorer.signature), metric.fields, metric.corpus(), scorer.note
-                    )
-                results[key].add(segment)
-                emit(results[key], segment)
-        release_freed_memory()
-    signatures = {spec: str(scorer.signature) for _, spec, scorer in scorers}
+    for (metric, scorer), block, segments in score_blocks(ready, rows, size):
+        for row, segment in zip(block, segments, strict=True):
+            key = row.system, names[id(scorer)]
+            if key not in results:
+                results[key] = Result(*key, str(scorer.signature), metric.fields, metric.corpus(), scorer.note)
+            results[key].add(segment)
+            emit(results[key], segment)
+    signatures = {names[id(scorer)]: str(scorer.signature) for _, scorer in ready}
     for (_, spec), result in results.items():
         result.signature = signatures[spec]  # some say how many references the rows had, known only now
     if not results:
         raise InputError("no rows to score: the input is empty")
     return list(results.values())
-
-
-def scored_block(metric: Metric, scorer: Scorer, block: list[Row]) -> Iterator[Segment]:
-    """A row that cannot be scored fails alone; its neighbours are scored."""
-    complete = [row for row in block if metric.lacks(row) is None]
-    try:
-        scored = iter(scorer.score(complete))
-    except InputError:
-        scored = (_alone(scorer, row) for row in complete)
-    for row in block:
-        lacking = metric.lacks(row)
-        yield next(scored) if lacking is None else Segment(row.id, {}, error=lacking)
-
-
-def _scorer(metric: Metric, source: RowSource) -> Scorer:
-    if not metric.needs_corpus:
-        return metric.scorer()
-    if not source.rereadable:
-        raise SpecError(
-            f"{metric}: a stream can be read only once; fit a table first (evalign idf fit) and pass idf=FILE"
-        )
-    return metric.scorer(source)
-
-
-def _alone(scorer: Scorer, row: Row) -> Segment:
-    try:
-        return scorer.score([row])[0]
-    except InputError as error:
-        return Segment(row.id, {}, error=str(error))

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import click
 
-from evalign.cli.options import stdout_console, threads_option
-from evalign.cli.token_texts import check_not_empty, matching_metric
+from evalign.cli.options import parse_metric, stdout_console, threads_option
 from evalign.errors import SpecError
 from evalign.matching.registry import every_name
 from evalign.metrics.bertscore import BERTScore
-from evalign.metrics.every_matching import align_every, with_matching
+from evalign.metrics.every_matching import align_every, check_not_empty, matching_metric, with_matching
 from evalign.render.documents import alignment_document
 from evalign.render.export import write_html
 from evalign.render.side_by_side import side_by_side
@@ -41,7 +40,7 @@ def align(
     evalign align "the cat sat" "a cat was sitting" --html cats.html
     evalign align "the cat sat" "a cat was sitting" -m "lisascore(layer=6)" --json
     """
-    metric = matching_metric(spec, threads)
+    metric = matching_metric(parse_metric(spec, threads))
     if matching is not None and not isinstance(metric, BERTScore):
         raise SpecError("--matching goes with -m bertscore; other metrics have a matching of their own")
     if matching not in (None, "all"):

@@ -13,29 +13,10 @@ from rich.console import Console
 from rich.text import Text
 
 from evalign.cli.options import parse_metric, stdout_console, threads_option
-from evalign.cli.token_texts import aligned, matching_metric
 from evalign.encoders.lstm.file import demonstration_file
 from evalign.errors import SpecError
 from evalign.metrics.bartscore import BARTScore
 from evalign.metrics.base import Metric
-from evalign.metrics.registry import METRICS
-from evalign.render.explain.matching import explain_matching
-
-EXPLAINERS = {
-    "bleu": "sacrebleu:explain_bleu",
-    "chrf": "sacrebleu:explain_chrf",
-    "ter": "sacrebleu:explain_ter",
-    "sari": "simplification:explain_sari",
-    "fkgl": "simplification:explain_readability",
-    "smog": "simplification:explain_readability",
-    "meteor": "meteor:explain_meteor",
-    "bartscore": "bartscore:explain_bartscore",
-    "lstm": "lstm:explain_lstm",
-    "sbert": "sentence_vectors:explain_vectors",
-    "endtoken": "sentence_vectors:explain_vectors",
-    "learned": "weighted_features:explain_weighed",
-    "evalign": "weighted_features:explain_weighed",
-} | {name: "rouge:explain_rouge" for name in METRICS if name.startswith("rouge")}
 
 
 @click.command()
@@ -96,13 +77,9 @@ def explain(
         predicting.likelihoods(**texts).to_html(page)
         click.echo(f"{page}: written", err=True)
         return
-    if metric.name in EXPLAINERS:
-        module, _, name = EXPLAINERS[metric.name].partition(":")
-        draw: Any = getattr(import_module(f"evalign.render.explain.{module}"), name)
-        console.print(draw(metric, **texts))
-        return
-    matching = matching_metric(spec, threads)
-    console.print(explain_matching(matching, aligned(matching, **texts), console.width))
+    module, _, function = metric.explainer.partition(":")
+    draw: Any = getattr(import_module(f"evalign.render.explain.{module}"), function)
+    console.print(draw(metric, **texts))
 
 
 def _trace_lstm(console: Console, file: str, texts: list[str], as_json: bool) -> None:

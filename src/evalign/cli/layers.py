@@ -18,7 +18,7 @@ from evalign.render.progress import progress
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.correlation import CORRELATIONS
 from evalign.tuning.grid import CHOICES, depth, layer_choices
-from evalign.tuning.layers import DEFAULT_FOLDS, RatedRows, Tuned, tune_layers
+from evalign.tuning.layers import DEFAULT_FOLDS, RatedRows, Search, TunedLayers, tune_layers
 
 
 @click.group()
@@ -69,10 +69,11 @@ def tune(data: tuple[str, ...], spec: str, kind: str, by: str | None, document: 
         ["\n".join(row.references) for row in table.rows] if document is None else table.labels(document),
     )
     choices = layer_choices(depth(metric), kind)
+    search = Search(statistic, folds, Resampling(samples, seed))
     with progress("scoring every layer", len(table.rows)) as advance:
-        tuned = tune_layers(metric, rated, choices, statistic, folds, Resampling(samples, seed), advance)
+        tuned = tune_layers(metric, rated, choices, search, advance)
     stdout_console().print(_table(tuned, top))
-    click.echo(f"\nBest: {replace(metric, layer=tuned.best, threads=0)}")
+    click.echo(f"\nBest: {replace(metric, layer=tuned.best)}")
     click.echo(
         f"Chosen without the fold it was judged on, {tuned.statistic} is {interval(tuned.held_out)}; "
         f"the folds chose {', '.join(tuned.chosen)}."
@@ -81,7 +82,7 @@ def tune(data: tuple[str, ...], spec: str, kind: str, by: str | None, document: 
         click.echo(f"left out: {count} rows, {why}")
 
 
-def _table(tuned: Tuned, top: int) -> Table:
+def _table(tuned: TunedLayers, top: int) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("layers", no_wrap=True)
     table.add_column(tuned.statistic, justify="right", no_wrap=True)

@@ -8,7 +8,7 @@ Scores are mean log-probabilities, at most 0. The model is any encoder-decoder, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -23,7 +23,8 @@ from evalign.encoders.likelihood.base import (
     open_likelihood,
 )
 from evalign.errors import LengthMismatchError, ModelNotFoundError, SpecError
-from evalign.metrics.base import Metric, Scorer, option
+from evalign.metrics.base import Metric, Scorer
+from evalign.metrics.options import execution_option, option
 from evalign.metrics.pair_likelihood import Likelihoods
 from evalign.metrics.signature import Signature
 from evalign.types import Row, Segment
@@ -45,6 +46,8 @@ class BARTScore(Metric):
     fields: ClassVar[tuple[str, ...]] = ("score",)
     bounds: ClassVar[tuple[float, float]] = (LOWEST, 0.0)
     worst: ClassVar[float] = LOWEST
+    explainer: ClassVar[str] = "bartscore:explain_bartscore"
+    former_options: ClassVar[Mapping[str, str]] = {"precision": "arithmetic"}
 
     model: str = option(MODEL, "a directory or a hub name: an encoder-decoder or a causal language model")
     direction: str = option("f", "what predicts what; f is the mean of both ways", tuple(DIRECTIONS))
@@ -57,10 +60,10 @@ class BARTScore(Metric):
     source_lang: str = option("", "language of the sources; empty: that of the candidates")
     overlong: str = option("truncate", "what happens to a text longer than the model reads", POLICIES)
     max_length: int = option(0, "a lower limit than the model's, special tokens included; 0: the model's")
-    precision: str = option("fp32", "arithmetic of the model", ("fp32", "bf16", "fp16"))
-    device: str = option("cpu", "cpu, cuda, mps")
-    threads: int = option(0, "threads of the model; 0: one per core")
-    token_budget: int = option(TOKEN_BUDGET, "source and target tokens per batch")
+    arithmetic: str = option("fp32", "arithmetic of the model", ("fp32", "bf16", "fp16"))
+    device: str = execution_option("cpu", "cpu, cuda, mps")
+    threads: int = execution_option(0, "threads of the model; 0: one per core")
+    token_budget: int = execution_option(TOKEN_BUDGET, "source and target tokens per batch")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,10 +77,10 @@ class BARTScore(Metric):
         if self.max_length < 0 or not 0 <= self.threads <= 1024 or self.token_budget < 1:
             raise SpecError("expected max_length from 0, threads from 0 to 1024, and token_budget from 1")
         return LikelihoodChoice(
-            self.model, self.precision, self.device, self.overlong, self.max_length, self.threads, self.token_budget
+            self.model, self.arithmetic, self.device, self.overlong, self.max_length, self.threads, self.token_budget
         )
 
-    def scorer(self, corpus: Iterable[Row] | None = None) -> BARTScorer:
+    def scorer(self, rows: Iterable[Row] | None = None) -> BARTScorer:
         """Loads the model."""
         try:
             return BARTScorer(self, open_likelihood(self.choice()))
@@ -133,7 +136,7 @@ class BARTScore(Metric):
             "multiref": self.multiref,
             **{key: value for key, value in optional.items() if value},
             "overlong": self.overlong,
-            "prec": self.precision,
+            "prec": self.arithmetic,
             "v": __version__,
         }
         return Signature(self.name, settings)
@@ -144,7 +147,7 @@ class BARTScore(Metric):
         said = dict(signature.settings)
         label = said.get("model", "").partition("@")[0]
         names = {"dir": "direction", "side": "prompt_side", "srclang": "source_lang", "max": "max_length"}
-        names |= {name: name for name in ("multiref", "prompt", "lang", "overlong")} | {"prec": "precision"}
+        names |= {name: name for name in ("multiref", "prompt", "lang", "overlong")} | {"prec": "arithmetic"}
         options = {key: said[short] for short, key in names.items() if short in said}
         metric = cls.from_options({"model": MODEL if label == MODEL.partition("/")[2] else label, **options})
         found = metric.scorer().model.name

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, ClassVar, Self, TypeVar
 
-from evalign.errors import LengthMismatchError, SpecError, nearest
-from evalign.metrics.corpus import Corpus
+from evalign.cancellation import check_stopped
+from evalign.errors import InputError, LengthMismatchError, SpecError, nearest
+from evalign.malloc_trim import release_freed_memory
+from evalign.metrics.corpus import Corpus, Pooled
+from evalign.metrics.options import MetricType, coerced, option_fields, written
 from evalign.metrics.rows import make_rows
 from evalign.metrics.signature import Signature
 from evalign.metrics.spec import format_spec
@@ -25,17 +28,11 @@ BLOCK_ROWS = 1024  # fixed, so that the batches a row meets do not depend on sha
 Item = TypeVar("Item")
 
 
-def option(default: Any, about: str, choices: Collection[str] = ()) -> Any:
-    """A metric's option: its default, one line of help and, if they are few, the values it takes."""
-    return field(default=default, metadata={"about": about, "choices": choices})
-
-
 class Scorer(ABC):
     """A metric ready to run: weights loaded, tables read."""
 
     signature: Signature
     note: str = ""  # a sentence that a user should read once, such as what to install for better scores
-    streaming: bool = False  # rows pass by in blocks and most never return: remember sparingly
 
     @abstractmethod
     def score(self, rows: list[Row]) -> list[Segment]:
@@ -47,7 +44,7 @@ class Scorer(ABC):
 
 
 @dataclass(frozen=True)
-class Metric(ABC):
+class Metric(ABC, metaclass=MetricType):
     """Base of all metrics. Subclasses are frozen dataclasses whose fields are made by `option`."""
 
     name: ClassVar[str]
@@ -57,18 +54,31 @@ class Metric(ABC):
     worst: ClassVar[float]
     higher_is_better: ClassVar[bool] = True
     needs: ClassVar[tuple[str, ...]] = ("references",)
+    aligns: ClassVar[bool] = False  # whether it matches tokens and shows which (`MatchingMetric.align`)
+    pools: ClassVar[bool] = False  # whether the corpus score comes from sums of `Segment.statistics` (`from_totals`)
+    explainer: ClassVar[str]  # what draws its arithmetic for one pair: module:function in evalign.render.explain
+    former_options: ClassVar[Mapping[str, str]] = {}  # old name -> name, still read everywhere
 
     def __post_init__(self) -> None:
         for item in dataclasses.fields(self):
-            object.__setattr__(self, item.name, _coerce(item, getattr(self, item.name)))
+            object.__setattr__(self, item.name, coerced(item, getattr(self, item.name)))
+
+    @property
+    def main(self) -> str:
+        """The field that stands for the metric in rankings and comparisons: the last one."""
+        return self.fields[-1]
 
     @abstractmethod
-    def scorer(self, corpus: Iterable[Row] | None = None) -> Scorer:
-        """Loads what is needed. `corpus` is read only if `needs_corpus`."""
+    def scorer(self, rows: Iterable[Row] | None = None) -> Scorer:
+        """Loads what is needed. `rows` are those to be scored; only a metric that must see all first reads them."""
 
     def corpus(self) -> Corpus | None:
         """What computes the score of all rows together, if that is not the mean."""
-        return None
+        return Pooled(self) if self.pools else None
+
+    def from_totals(self, totals: Sequence[float], rows: int) -> Mapping[str, float]:
+        """Field -> corpus score, from the sums of the rows' statistics (`pools`)."""
+        raise SpecError(f"{self.name} does not pool statistics: its corpus score is no function of their sums")
 
     @property
     def needs_corpus(self) -> bool:
@@ -76,15 +86,21 @@ class Metric(ABC):
         return False
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Self:
+    def fields_in_name(cls, name: str) -> dict[str, Any]:
+        """Fields that a spec sets by its name: none, but `rouge2` is RougeN with n=2."""
+        return {}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], name: str = "") -> Self:
         """From a parsed spec; unknown options are named together with the nearest known ones."""
-        known = [item.name for item in dataclasses.fields(cls)]
+        known = [item.name for item in option_fields(cls)]
+        options = cls.current_names(options)
         for key in options:
             if key not in known:
-                raise SpecError(f"{cls.name} has no option {key!r}; {nearest(key, known)}")
+                raise SpecError(f"{name or cls.name} has no option {key!r}; {nearest(key, known)}")
         if options.get("layer") == "all":
             raise SpecError("layer=all is no single score; Python's score_layers gives every layer")
-        return cls(**options)
+        return cls(**cls.fields_in_name(name), **options)
 
     @classmethod
     def from_signature(cls, signature: Signature) -> Self:
@@ -101,12 +117,12 @@ class Metric(ABC):
         """Scores lists in memory; `references` holds one text or several per candidate."""
         rows = make_rows(candidates, references, sources, ids)
         self.check_needs(rows)
-        return self.report(self.scorer(rows if self.needs_corpus else None), rows)
+        return self.report(self.scorer(rows), rows)
 
-    def report(self, scorer: Scorer, rows: Iterable[Row]) -> Report:
-        """Runs a scorer over rows, block by block."""
-        rows = list(rows)
-        segments = [segment for block in blocks(rows) for segment in scorer.score(block)]
+    def report(self, scorer: Scorer, rows: Sequence[Row]) -> Report:
+        """Runs a scorer over rows in memory; a row that cannot be scored is an error."""
+        scored = score_blocks([(self, scorer)], rows, failed_alone=False)
+        segments = [segment for _, _, block in scored for segment in block]
         report = Report(str(self), str(scorer.signature), self.fields, segments, rows=rows)
         corpus = self.corpus()
         if corpus is None:
@@ -131,11 +147,54 @@ class Metric(ABC):
 
     def __str__(self) -> str:
         changed = {
-            item.name: _text(getattr(self, item.name))
-            for item in dataclasses.fields(self)
-            if getattr(self, item.name) != item.default
+            item.name: written(getattr(self, item.name))
+            for item in option_fields(self)
+            if item.compare and getattr(self, item.name) != item.default
         }
         return format_spec(self.name, changed)
+
+
+Ready = tuple[Metric, Scorer]  # a metric and the scorer it made
+
+
+def score_blocks(
+    ready: Sequence[Ready], rows: Iterable[Row], size: int = BLOCK_ROWS, failed_alone: bool = True
+) -> Iterator[tuple[Ready, list[Row], list[Segment]]]:
+    """Scores rows block by block with several metrics: every block and its segments, metric by metric.
+
+    The one loop behind lists in memory, files, and requests. A row that cannot be scored fails alone, and its segment
+    says why; with `failed_alone=False` the error is raised.
+    """
+    for number, block in enumerate(blocks(rows, size)):
+        if number and number * size % BLOCK_ROWS == 0:
+            release_freed_memory()
+        for metric, scorer in ready:
+            check_stopped()
+            if number == 1:
+                scorer.settle()
+            if number == 0 and all(map(metric.lacks, block)):
+                metric.check_needs(block)  # nobody has it: a wrong file, not a bad row
+            yield (metric, scorer), block, _scored(metric, scorer, block) if failed_alone else scorer.score(block)
+
+
+def _scored(metric: Metric, scorer: Scorer, block: list[Row]) -> list[Segment]:
+    """One segment per row; rows that lack something or break the scorer have an error instead of scores."""
+    complete = [row for row in block if metric.lacks(row) is None]
+    try:
+        scored = iter(scorer.score(complete))
+    except InputError:
+        scored = (_scored_alone(scorer, row) for row in complete)
+    lacking = {place: metric.lacks(row) for place, row in enumerate(block)}
+    return [
+        Segment(row.id, {}, error=lacking[place]) if lacking[place] else next(scored) for place, row in enumerate(block)
+    ]
+
+
+def _scored_alone(scorer: Scorer, row: Row) -> Segment:
+    try:
+        return scorer.score([row])[0]
+    except InputError as error:
+        return Segment(row.id, {}, error=str(error))
 
 
 def blocks(items: Iterable[Item], size: int = BLOCK_ROWS) -> Iterator[list[Item]]:
@@ -143,27 +202,3 @@ def blocks(items: Iterable[Item], size: int = BLOCK_ROWS) -> Iterator[list[Item]
     stream = iter(items)
     while block := list(islice(stream, size)):
         yield block
-
-
-def _coerce(item: dataclasses.Field[Any], value: Any) -> Any:
-    """Spec strings and Python values alike become what the option's default is an example of."""
-    choices = item.metadata.get("choices", ())
-    if isinstance(item.default, bool):
-        if str(value).lower() not in ("true", "false"):
-            raise SpecError(f"{item.name}={value}: expected true or false")
-        return str(value).lower() == "true"
-    if isinstance(item.default, (int, float)):
-        try:
-            return type(item.default)(str(value))
-        except ValueError:
-            raise SpecError(
-                f"{item.name}={value}: expected {'a whole number' if isinstance(item.default, int) else 'a number'}"
-            ) from None
-    value = None if value is None else _text(value)
-    if choices and value not in choices:
-        raise SpecError(f"{item.name}={value}: {nearest(str(value), choices)}")
-    return value
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from evalign.matching.base import Matching
 from evalign.matching.registry import MATCHINGS, matching_class
-from evalign.metrics.base import option
 from evalign.metrics.matching_metric import PRFMetric
+from evalign.metrics.options import option
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def score(
         multiref="per-field-max",
         overlong="truncate",
         device=device or "cpu",
-        rescale=(baseline_path or "true") if rescale_with_baseline else "false",
+        rescale=(baseline_path or True) if rescale_with_baseline else False,
     )
     weights = _weights(idf) if isinstance(idf, Mapping) else None
     report: Report | LayerReport
@@ -58,12 +58,12 @@ def score(
     return (result, report.signature) if return_hash else result
 
 
-def _layer(model: str, num_layers: int | None) -> str | None:
+def _layer(model: str, num_layers: int | None) -> int | str | None:
     """bert_score's table decides; a known model has its own; any other name needs the argument."""
     if num_layers is not None:
-        return str(num_layers)
+        return num_layers
     if model in tuned_layers():
-        return str(tuned_layers()[model])
+        return tuned_layers()[model]
     if model in KNOWN:
         return KNOWN[model].layer
     raise LayerError(f"no tuned layer is known for model_type={model!r}; give num_layers")

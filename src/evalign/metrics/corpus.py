@@ -55,8 +55,4 @@ class Pooled(Corpus):
 
     def scores(self) -> dict[str, float]:
         """Field -> score; nothing of nothing."""
-        return self.of([total.value for total in self._sums], self._rows) if self._rows else {}
-
-    def of(self, totals: Sequence[float], rows: int) -> dict[str, float]:
-        """The score of other sums, such as a resample's."""
-        return dict(self._metric.from_totals(totals, rows))
+        return dict(self._metric.from_totals([total.value for total in self._sums], self._rows)) if self._rows else {}

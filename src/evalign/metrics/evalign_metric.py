@@ -1,6 +1,6 @@
 """Metric `evalign`, the recommended recipe: layers, rare words, neighbours and characters, weighed once and shipped.
 
-    rows -> one encoding pass -> features of every pair (recipe_features) -> weighted sum, 0 to 100, no more than 100
+    rows -> one encoding pass -> features of every pair (evalign_features) -> weighted sum, 0 to 100, no more than 100
     times the F1 of one layer -> best reference
 
 The weights were chosen on rated data by leaving out whole data sets (docs/recipe.md); nothing is trained at run time.
@@ -24,12 +24,14 @@ from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.encoders.windows import POLICIES
 from evalign.errors import SpecError, TableError
 from evalign.matching.aggregate import f1
-from evalign.metrics.base import Metric, Scorer, option
+from evalign.metrics.base import Metric, Scorer
 from evalign.metrics.blas import one_blas_thread
 from evalign.metrics.evalign_features import Looker, Text, said_once
 from evalign.metrics.features import bounded
 from evalign.metrics.learned_file import LearnedFile
+from evalign.metrics.options import execution_option, option
 from evalign.metrics.signature import Signature
+from evalign.metrics.token_metric import is_stream
 from evalign.types import Floats, Row, Segment
 from evalign.version import __version__
 
@@ -39,7 +41,7 @@ ROUNDING = 1e-4  # a text against itself has an F1 of nearly 1
 
 
 @dataclass(frozen=True)
-class Recipe(Metric):
+class Evalign(Metric):
     """A weighted sum of what every layer says about a pair: 100 is the reference itself, unrelated text 10 to 20."""
 
     name: ClassVar[str] = "evalign"
@@ -47,18 +49,19 @@ class Recipe(Metric):
     fields: ClassVar[tuple[str, ...]] = ("score",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
     worst: ClassVar[float] = 0.0
+    explainer: ClassVar[str] = "weighted_features:explain_weighed"
 
     model: str = option("minilm", "whose recipe", MODELS)
     file: str = option("", "another recipe than the one that ships for the model")
     overlong: str = option("window", "what happens to a text longer than the model reads", POLICIES)
-    threads: int = option(0, "threads of the encoder; 0: one per core")
-    token_budget: int = option(TOKEN_BUDGET, "tokens per batch")
+    threads: int = execution_option(0, "threads of the encoder; 0: one per core")
+    token_budget: int = execution_option(TOKEN_BUDGET, "tokens per batch")
 
     def content(self) -> LearnedFile:
         """The recipe."""
         return LearnedFile.load(self.file) if self.file else shipped(self.model)
 
-    def scorer(self, corpus: Iterable[Row] | None = None) -> RecipeScorer:
+    def scorer(self, rows: Iterable[Row] | None = None) -> EvalignScorer:
         """Loads the encoder, and refuses weights that the recipe was not made for."""
         content = self.content()
         try:
@@ -71,7 +74,11 @@ class Recipe(Metric):
             ) from error
         reading = Reading(self.overlong, token_budget=self.token_budget)
         choice = EncoderChoice(model, "+".join(map(str, layers)), reading=reading, threads=self.threads)
-        return RecipeScorer(self, content, open_encoder(choice), commonest)
+        return EvalignScorer(self, content, open_encoder(choice), commonest, is_stream(rows))
+
+    def limit(self, content: LearnedFile, values: Floats) -> float:
+        """The most that a pair with these features can get: the F1 of one layer, on the scale of the scores."""
+        return float(limit(content, values[None])[0])
 
     @classmethod
     def from_signature(cls, signature: Signature) -> Self:
@@ -86,11 +93,16 @@ class Recipe(Metric):
         raise SpecError(f"{signature}: no recipe that ships here; write evalign(file=...)")
 
 
-class RecipeScorer(Scorer):
+Recipe = Evalign  # its former name
+
+
+class EvalignScorer(Scorer):
     """A recipe with its encoder loaded."""
 
-    def __init__(self, metric: Recipe, content: LearnedFile, memory: EmbeddingMemory, commonest: int) -> None:
-        self.content, self.memory, self.commonest = content, memory, commonest
+    def __init__(
+        self, metric: Evalign, content: LearnedFile, memory: EmbeddingMemory, commonest: int, streaming: bool = False
+    ) -> None:
+        self.content, self.memory, self.commonest, self.streaming = content, memory, commonest, streaming
         encoder = memory.encoder
         for term in content.terms:
             if term.signature != encoder.name:
@@ -134,7 +146,7 @@ class RecipeScorer(Scorer):
             for side in sides.values():
                 for flag, count in side.embedded.tokens.counts.items():
                     counts[flag] = counts.get(flag, 0) + count
-            best = max((score for score, compared in full if compared), default=Recipe.worst)
+            best = max((score for score, compared in full if compared), default=Evalign.worst)
             yield Segment(row.id, {"score": best}, counts)
 
 

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from evalign.errors import EvalignError, SpecError
+from evalign.errors import EvalignError, InputError, SpecError
 from evalign.matching.registry import TRANSPORT, every_name
 from evalign.metrics.base import Metric
 from evalign.metrics.bertscore import BERTScore
@@ -44,8 +44,7 @@ def align_every(
     `weights` override the metric's IDF.
     """
     metric = matching_metric(metric)
-    corpus = [Row("1", candidate, (reference,))] if metric.needs_corpus and weights is None else None
-    scorer = metric.scorer(corpus, weights)
+    scorer = metric.scorer([Row("1", candidate, (reference,))], weights)
     texts = scorer.memory.encode([candidate, reference], keep=[candidate, reference])  # people look at a pair again
     pair = texts[candidate], texts[reference]
     own = scorer.align_sides(scorer.side(pair[0]), scorer.side(pair[1]))
@@ -62,9 +61,17 @@ def align_every(
 
 def matching_metric(metric: Metric) -> MatchingMetric:
     """The metric itself, if it matches tokens."""
-    if not isinstance(metric, MatchingMetric):
+    if not isinstance(metric, MatchingMetric):  # `aligns`, and a type checker knows it
         raise SpecError(f"{metric.name} does not match tokens; try bertscore, lisascore or moverscore")
     return metric
+
+
+def check_not_empty(alignment: Alignment) -> Alignment:
+    """The alignment, or an error if a text has nothing to match."""
+    for name, side in (("candidate", alignment.candidate), ("reference", alignment.reference)):
+        if side.empty:
+            raise InputError(f"the {name} is empty, so there is nothing to match")
+    return alignment
 
 
 def with_matching(metric: MatchingMetric, matching: str) -> MatchingMetric:

@@ -63,9 +63,9 @@ def parse_features(text: str) -> list[Feature]:
     one = metric(found["spec"])
     if one.name == "learned":
         raise SpecError(f"feature {text!r}: a learned metric cannot be part of another; name the metrics it is made of")
-    if isinstance(one, TokenMetric) and getattr(one, "rescale", "false") != "false":
+    if isinstance(one, TokenMetric) and getattr(one, "rescale", False):
         raise SpecError(f"feature {text!r}: leave out rescale, the regression finds its own scale")
-    return fields_of(one, found["field"] or one.fields[-1])
+    return fields_of(one, found["field"] or one.main)
 
 
 def fields_of(one: Metric, field: str) -> list[Feature]:
@@ -98,7 +98,7 @@ class FeatureScorer:
             if isinstance(one, TokenMetric):
                 passes.setdefault(replace(one.choice(), layer=None), []).append(one)
             else:
-                self._parts.append(_Alone(one, one.scorer(rows if one.needs_corpus else None)))
+                self._parts.append(_Alone(one, one.scorer(rows)))
         self._parts += [_Pass(some, rows) for some in passes.values()]
 
     @property
@@ -176,7 +176,7 @@ class _Pass:
             settings.setdefault(replace(one, layer=union), []).append(one)
         self.scorers: dict[TokenMetric, TokenScorer] = {}
         for setting in settings:
-            self.scorers[setting] = setting.scorer(corpus if setting.needs_corpus else None)
+            self.scorers[setting] = setting.scorer(corpus)
         self.settings = settings
         self.memory = next(iter(self.scorers.values())).memory
 
@@ -216,8 +216,8 @@ def length_ratio(row: Row) -> float:
 
 def _layers(one: TokenMetric) -> tuple[int, ...]:
     """The layers a metric uses; only where it leaves them to the model does the model have to be asked."""
-    if one.layer is not None and re.fullmatch(r"[\d+]+", one.layer):
-        return parse_layers(one.layer)
+    if one.layer is not None and re.fullmatch(r"[\d+]+", str(one.layer)):
+        return parse_layers(str(one.layer))
     return open_encoder(one.choice()).encoder.layers
 
 

@@ -13,9 +13,10 @@ from typing import ClassVar
 import numpy as np
 
 from evalign.errors import EvalignError, SpecError, TableError
-from evalign.metrics.base import Metric, Scorer, option
+from evalign.metrics.base import Metric, Scorer
 from evalign.metrics.features import Feature, FeatureScorer, parse_features
 from evalign.metrics.learned_file import LearnedFile
+from evalign.metrics.options import execution_option, option
 from evalign.metrics.signature import Signature
 from evalign.metrics.token_metric import TokenMetric
 from evalign.types import Floats, Row, Segment
@@ -33,9 +34,10 @@ class Learned(Metric):
     fields: ClassVar[tuple[str, ...]] = ("score",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)  # of a file: its human scale
     worst: ClassVar[float] = 0.0
+    explainer: ClassVar[str] = "weighted_features:explain_weighed"
 
     file: str = option("", "what evalign train --combine wrote")
-    threads: int = option(0, "threads of the encoder; 0: one per core")
+    threads: int = execution_option(0, "threads of the encoder; 0: one per core")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -58,11 +60,15 @@ class Learned(Metric):
             raise SpecError('learned needs its file, as in learned(file="my.json"); make one: evalign train --combine')
         return LearnedFile.load(self.file)
 
-    def scorer(self, corpus: Iterable[Row] | None = None) -> LearnedScorer:
+    def limit(self, content: LearnedFile, values: Floats) -> float:
+        """The most that a row with these features can get: the end of the scale."""
+        return content.high
+
+    def scorer(self, rows: Iterable[Row] | None = None) -> LearnedScorer:
         """Loads the parts, and refuses if one of them is no longer what it was in training."""
         content = self.content()
         features = [with_threads(one, self.threads) for one in _features(self.file, content)]
-        parts = FeatureScorer(features, corpus)
+        parts = FeatureScorer(features, rows)
         check_parts(self.file, content, parts)
         return LearnedScorer(content, parts)
 

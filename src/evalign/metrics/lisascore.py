@@ -15,8 +15,8 @@ import numpy as np
 from evalign.errors import SpecError
 from evalign.matching.base import Matched, Matching
 from evalign.matching.registry import METHODS, PRESETS, matching_class
-from evalign.metrics.base import option
 from evalign.metrics.matching_metric import PRFMetric, prf
+from evalign.metrics.options import option
 from evalign.metrics.token_metric import Side
 from evalign.types import Floats
 

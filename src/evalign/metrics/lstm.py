@@ -18,8 +18,9 @@ from evalign.encoders.lstm.encoder import LSTMModel, Trace, sentence_vectors, tr
 from evalign.encoders.lstm.file import HOW_TO_TRAIN, load_lstm
 from evalign.encoders.lstm.words import split_words
 from evalign.errors import SpecError
-from evalign.metrics.base import Metric, Scorer, option
+from evalign.metrics.base import Metric, Scorer
 from evalign.metrics.blas import one_blas_thread
+from evalign.metrics.options import option
 from evalign.metrics.signature import Signature
 from evalign.types import Floats, Row, Segment
 from evalign.version import __version__
@@ -34,11 +35,12 @@ class LSTM(Metric):
     fields: ClassVar[tuple[str, ...]] = ("score",)
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     worst: ClassVar[float] = 0.0
+    explainer: ClassVar[str] = "lstm:explain_lstm"
 
     file: str = option("", "what `evalign train --lstm` wrote: its folder, or the .safetensors file in it")
     multiref: str = option("max", "how several references become one score", ("max", "mean"))
 
-    def scorer(self, corpus: Iterable[Row] | None = None) -> LSTMScorer:
+    def scorer(self, rows: Iterable[Row] | None = None) -> LSTMScorer:
         """Reads the file."""
         return LSTMScorer(self, *self._load())
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,13 +22,14 @@ from evalign.matching.aggregate import f1, weighted_mean
 from evalign.matching.base import Matched, Matching
 from evalign.matching.batching import check_size, groups, solve_together
 from evalign.matching.similarity import BAND_CELLS, bands, similarity
-from evalign.metrics.base import blocks, option
+from evalign.metrics.base import blocks
 from evalign.metrics.baseline import SCALES, Baseline, shipped
 from evalign.metrics.blas import one_blas_thread
+from evalign.metrics.options import flag_or_text, option
 from evalign.metrics.pairwise import greedy_scores
 from evalign.metrics.rescaling import Rescaling
 from evalign.metrics.rows import make_rows
-from evalign.metrics.token_metric import PairScore, Side, TokenMetric, TokenScorer, add_counts, total_counts
+from evalign.metrics.token_metric import PairScore, Side, TokenMetric, TokenScorer, add_counts, is_stream, total_counts
 from evalign.text.idf import TokenWeights
 from evalign.types import Alignment, Embedded, Floats, LayerReport, Report, Row
 
@@ -38,6 +40,9 @@ LAYER_BLOCK = 64  # every layer of a text is held at once
 @dataclass(frozen=True)
 class MatchingMetric(TokenMetric):
     """A metric over one similarity matrix of token vectors."""
+
+    aligns: ClassVar[bool] = True
+    explainer: ClassVar[str] = "matching:explain_matching"
 
     @property
     @abstractmethod
@@ -61,12 +66,13 @@ class MatchingMetric(TokenMetric):
         """The last step, if there is one."""
         return None
 
-    def scorer(self, corpus: Iterable[Row] | None = None, weights: TokenWeights | None = None) -> MatchingScorer:
+    def scorer(self, rows: Iterable[Row] | None = None, weights: TokenWeights | None = None) -> MatchingScorer:
         """Loads the encoder, the IDF table and the baseline; `weights` overrides `idf`."""
         self.matcher  # noqa: B018 (raises if its settings do not fit)
         rescaling = self.rescaling()
         memory = open_encoder(self.choice())
-        return MatchingScorer(self, memory, weights or self.corpus_weights(memory.encoder, corpus), rescaling)
+        weights = weights or self.corpus_weights(memory.encoder, rows)
+        return MatchingScorer(self, memory, weights, rescaling, is_stream(rows))
 
     def score(
         self,
@@ -79,19 +85,18 @@ class MatchingMetric(TokenMetric):
         """As every metric; `weights` by token id override `idf`."""
         rows = make_rows(candidates, references, sources, ids)
         self.check_needs(rows)
-        return self.report(self.scorer(rows if self.needs_corpus else None, weights), rows)
+        return self.report(self.scorer(rows, weights), rows)
 
     def align(self, candidate: str, reference: str) -> Alignment:
         """Who meets whom in one pair."""
-        rows = make_rows([candidate], [reference])
-        return self.scorer(rows if self.needs_corpus else None).align(candidate, reference)
+        return self.scorer(make_rows([candidate], [reference])).align(candidate, reference)
 
     def pairwise(self, candidates: Iterable[str], references: Iterable[str]) -> dict[str, Floats]:
         """Every candidate against every reference: field -> (candidates, references), texts encoded once."""
         ours = [row.candidate for row in make_rows(candidates)]
         theirs = [row.candidate for row in make_rows(references)]
         corpus = [Row(text, text, (text,)) for text in theirs]
-        scores = self.scorer(corpus if self.needs_corpus else None).pairwise(ours, theirs)
+        scores = self.scorer(corpus).pairwise(ours, theirs)
         return {name: scores[..., place] for place, name in enumerate(self.fields)}
 
     def score_layers(
@@ -102,7 +107,7 @@ class MatchingMetric(TokenMetric):
     ) -> LayerReport:
         """Every layer from one pass; layer 0 is the embeddings."""
         rows = make_rows(candidates, references)
-        scorer = replace(self, layer="all").scorer(rows if self.needs_corpus else None, weights)
+        scorer = replace(self, layer="all").scorer(rows, weights)
         every = [(place,) for place in range(len(scorer.memory.encoder.layers))]
         parts = [np.zeros((len(every), 0, len(self.fields)))]
         for block in blocks(rows, LAYER_BLOCK):
@@ -117,7 +122,9 @@ class MatchingMetric(TokenMetric):
 class PRFMetric(MatchingMetric):
     """A matching scored by what both sides' tokens are worth: precision, recall, F1; they can be rescaled."""
 
-    rescale: str = option("false", "true: by the baseline that ships with the model; or a baseline file; or false")
+    rescale: bool | str = option(
+        False, "true: by the baseline that ships with the model; or a baseline file; or false", parse=flag_or_text
+    )
     scale: str = option("linear", "with rescale: unrelated text to 0, or the share of it that scores less", SCALES)
 
     def fields_of(self, matched: Matched, candidate: Side, reference: Side) -> Floats:
@@ -127,9 +134,9 @@ class PRFMetric(MatchingMetric):
 
     def rescaling(self) -> Rescaling | None:
         """What `rescale` and `scale` ask for; a file is read here."""
-        if self.rescale == "false":
+        if self.rescale is False:
             return None
-        return Rescaling(None if self.rescale == "true" else Baseline.load(self.rescale), self.scale)
+        return Rescaling(None if self.rescale is True else Baseline.load(self.rescale), self.scale)
 
     @classmethod
     def baseline_options(cls, base: str, model: str) -> dict[str, str]:
@@ -150,8 +157,9 @@ class MatchingScorer(TokenScorer):
         memory: EmbeddingMemory,
         weights: TokenWeights | None,
         rescaling: Rescaling | None = None,
+        streaming: bool = False,
     ) -> None:
-        super().__init__(metric, memory, weights)
+        super().__init__(metric, memory, weights, streaming)
         self.matcher = metric.matcher
         encoder = memory.encoder
         self._rescaling = rescaling and rescaling.fitting(encoder, metric.match, metric.specials, metric.layer == "all")
@@ -269,7 +277,7 @@ class MatchingScorer(TokenScorer):
             matrices = (stack[pick[0]] if len(pick) == 1 else stack[list(pick)].mean(axis=0) for pick in picks)
             weights = candidate.weights, reference.weights
             solved = [self.matcher.solve(matrix, weights) for matrix in matrices]
-            per_reference.append(np.stack([self.metric.fields_of(one, candidate, reference) for one in solved]))
+            per_reference.append(np.stack([self.metric.fields_of(matched, candidate, reference) for matched in solved]))
         return np.stack([self.combine(scores) for scores in np.stack(per_reference, axis=1)])
 
 

@@ -16,8 +16,8 @@ from evalign.errors import SpecError
 from evalign.matching.base import Matched, Matching
 from evalign.matching.ngrams import ngrams
 from evalign.matching.transport import COSTS, FORMS, SOLVERS, Transport, mover_score
-from evalign.metrics.base import option
 from evalign.metrics.matching_metric import MatchingMetric
+from evalign.metrics.options import option
 from evalign.metrics.token_metric import Side
 from evalign.text.stopwords import ENGLISH
 from evalign.text.word_numbers import continues

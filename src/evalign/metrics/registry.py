@@ -1,46 +1,45 @@
-"""Every metric by name. Modules are named, not imported: a metric costs nothing until it is used."""
+"""Every metric by name -> the public name of its class, whose module is imported when the metric is used."""
 
 from __future__ import annotations
 
-from importlib import import_module
+from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
+import evalign
 from evalign.errors import SpecError, nearest
 from evalign.metrics.base import Metric
 from evalign.metrics.signature import Signature
 from evalign.metrics.spec import parse_spec
 
+if TYPE_CHECKING:
+    from evalign.metrics.bartscore import BARTScore
+    from evalign.metrics.bertscore import BERTScore
+    from evalign.metrics.lisascore import LiSAScore
+    from evalign.metrics.moverscore import MoverScore
+
 METRICS = {
-    "bertscore": "evalign.metrics.bertscore:BERTScore",
-    "lisascore": "evalign.metrics.lisascore:LiSAScore",
-    "moverscore": "evalign.metrics.moverscore:MoverScore",
-    "sbert": "evalign.metrics.sentence_vectors:SBert",
-    "endtoken": "evalign.metrics.sentence_vectors:EndToken",
-    "bartscore": "evalign.metrics.bartscore:BARTScore",
-    "lstm": "evalign.metrics.lstm:LSTM",
-    "rouge1": "evalign.metrics.lexical.rouge.metrics:Rouge1",
-    "rouge2": "evalign.metrics.lexical.rouge.metrics:Rouge2",
-    "rouge3": "evalign.metrics.lexical.rouge.metrics:Rouge3",
-    "rouge4": "evalign.metrics.lexical.rouge.metrics:Rouge4",
-    "rouge5": "evalign.metrics.lexical.rouge.metrics:Rouge5",
-    "rouge6": "evalign.metrics.lexical.rouge.metrics:Rouge6",
-    "rouge7": "evalign.metrics.lexical.rouge.metrics:Rouge7",
-    "rouge8": "evalign.metrics.lexical.rouge.metrics:Rouge8",
-    "rouge9": "evalign.metrics.lexical.rouge.metrics:Rouge9",
-    "rougeL": "evalign.metrics.lexical.rouge.metrics:RougeL",
-    "rougeLsum": "evalign.metrics.lexical.rouge.metrics:RougeLsum",
-    "rougeMEAD": "evalign.metrics.lexical.rouge.metrics:RougeMEAD",
-    "rougeW": "evalign.metrics.lexical.rouge.metrics:RougeW",
-    "rougeS": "evalign.metrics.lexical.rouge.metrics:RougeS",
-    "rougeSU": "evalign.metrics.lexical.rouge.metrics:RougeSU",
-    "bleu": "evalign.metrics.lexical.bleu:BLEU",
-    "chrf": "evalign.metrics.lexical.chrf:ChrF",
-    "ter": "evalign.metrics.lexical.ter:TER",
-    "sari": "evalign.metrics.lexical.sari:SARI",
-    "fkgl": "evalign.metrics.lexical.readability:FKGL",
-    "smog": "evalign.metrics.lexical.readability:SMOG",
-    "meteor": "evalign.metrics.lexical.meteor.metric:Meteor",
-    "learned": "evalign.metrics.learned:Learned",
-    "evalign": "evalign.metrics.evalign_metric:Recipe",
+    "bertscore": "BERTScore",
+    "lisascore": "LiSAScore",
+    "moverscore": "MoverScore",
+    "sbert": "SBert",
+    "endtoken": "EndToken",
+    "bartscore": "BARTScore",
+    "lstm": "LSTM",
+    **{f"rouge{n}": "RougeN" for n in range(1, 10)},
+    "rougeL": "RougeL",
+    "rougeLsum": "RougeLsum",
+    "rougeMEAD": "RougeMEAD",
+    "rougeW": "RougeW",
+    "rougeS": "RougeS",
+    "rougeSU": "RougeSU",
+    "bleu": "BLEU",
+    "chrf": "ChrF",
+    "ter": "TER",
+    "sari": "SARI",
+    "fkgl": "FKGL",
+    "smog": "SMOG",
+    "meteor": "Meteor",
+    "learned": "Learned",
+    "evalign": "Evalign",
 }
 
 GROUPS = {"rouge": ("rouge1", "rouge2", "rougeL", "rougeLsum")}
@@ -51,16 +50,38 @@ def expand(spec: str) -> list[Metric]:
     name, options = parse_spec(spec) if not _is_signature(spec) else ("", {})
     if name not in GROUPS:
         return [metric(spec)]
-    return [metric_class(member).from_options(options) for member in GROUPS[name]]
+    return [metric_class(member).from_options(options, member) for member in GROUPS[name]]
 
 
-def metric(spec: str) -> Metric:
-    """`bertscore`, `bertscore(layer=5, idf=references)`, or the signature of a score."""
+M = TypeVar("M", bound=Metric)
+
+
+@overload
+def metric(spec: Literal["bertscore"]) -> BERTScore: ...
+@overload
+def metric(spec: Literal["lisascore"]) -> LiSAScore: ...
+@overload
+def metric(spec: Literal["moverscore"]) -> MoverScore: ...
+@overload
+def metric(spec: Literal["bartscore"]) -> BARTScore: ...
+@overload
+def metric(spec: str) -> Metric: ...
+@overload
+def metric(spec: str, kind: type[M]) -> M: ...
+def metric(spec: str, kind: type[Metric] = Metric) -> Metric:
+    """`bertscore`, `bertscore(layer=5, idf=references)`, or the signature of a score.
+
+    `kind` tells a type checker which metric it is, and so that it can `align`; another one is an error.
+    """
     if _is_signature(spec):
         signature = Signature.parse(spec)
-        return metric_class(signature.name).from_signature(signature)
-    name, options = parse_spec(spec)
-    return metric_class(name).from_options(options)
+        parsed = metric_class(signature.name).from_signature(signature)
+    else:
+        name, options = parse_spec(spec)
+        parsed = metric_class(name).from_options(options, name)
+    if not isinstance(parsed, kind):
+        raise SpecError(f"{spec} is a {type(parsed).__name__}, expected a {kind.__name__}")
+    return parsed
 
 
 def metric_class(name: str) -> type[Metric]:
@@ -69,9 +90,8 @@ def metric_class(name: str) -> type[Metric]:
         raise SpecError(f"{name} stands for {', '.join(GROUPS[name])}; name one of them")
     if name not in METRICS:
         raise SpecError(f"unknown metric {name!r}; {nearest(name, METRICS)}")
-    module, _, attribute = METRICS[name].partition(":")
-    found: type[Metric] = getattr(import_module(module), attribute)
-    return found
+    kind: type[Metric] = getattr(evalign, METRICS[name])
+    return kind
 
 
 def _is_signature(spec: str) -> bool:

@@ -16,8 +16,8 @@ import numpy as np
 from evalign.encoders.loading import open_encoder
 from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.errors import SpecError
-from evalign.metrics.base import option
-from evalign.metrics.token_metric import PairScore, Side, TokenMetric, TokenScorer
+from evalign.metrics.options import number_or_text, option
+from evalign.metrics.token_metric import PairScore, Side, TokenMetric, TokenScorer, is_stream
 from evalign.text.idf import TokenWeights
 from evalign.types import Floats, Row
 
@@ -29,9 +29,10 @@ class VectorMetric(TokenMetric):
     """A metric that reduces every text to one vector per layer."""
 
     fields: ClassVar[tuple[str, ...]] = ("score",)
+    explainer: ClassVar[str] = "sentence_vectors:explain_vectors"
     reduction: ClassVar[str]  # the option that says how a text becomes a vector
 
-    layer: str | None = option("last", LAST)
+    layer: int | str | None = option("last", LAST, parse=number_or_text)
 
     @abstractmethod
     def vector(self, side: Side, weighted: bool) -> Floats:
@@ -51,10 +52,10 @@ class VectorMetric(TokenMetric):
         """That option back from a signature."""
         return {cls.reduction: match.partition("=")[2]}
 
-    def scorer(self, corpus: Iterable[Row] | None = None, weights: TokenWeights | None = None) -> VectorScorer:
+    def scorer(self, rows: Iterable[Row] | None = None, weights: TokenWeights | None = None) -> VectorScorer:
         """Loads the encoder and the IDF table; `weights` overrides `idf`."""
         memory = open_encoder(self.choice())
-        return VectorScorer(self, memory, weights or self.corpus_weights(memory.encoder, corpus))
+        return VectorScorer(self, memory, weights or self.corpus_weights(memory.encoder, rows), is_stream(rows))
 
 
 class VectorScorer(TokenScorer):
@@ -62,8 +63,10 @@ class VectorScorer(TokenScorer):
 
     metric: VectorMetric
 
-    def __init__(self, metric: VectorMetric, memory: EmbeddingMemory, weights: TokenWeights | None) -> None:
-        super().__init__(metric, memory, weights)
+    def __init__(
+        self, metric: VectorMetric, memory: EmbeddingMemory, weights: TokenWeights | None, streaming: bool = False
+    ) -> None:
+        super().__init__(metric, memory, weights, streaming)
         self.signature = metric.signature(memory.encoder, weights, metric.match, "no")
 
     def pair(self, candidate: Side, reference: Side) -> PairScore:

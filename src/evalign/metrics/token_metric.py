@@ -22,8 +22,9 @@ from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.encoders.windows import POLICIES
 from evalign.errors import LengthMismatchError, SpecError
 from evalign.matching.ties import on_grid
-from evalign.metrics.base import Metric, Scorer, blocks, option
+from evalign.metrics.base import Metric, Scorer, blocks
 from evalign.metrics.blas import one_blas_thread
+from evalign.metrics.options import execution_option, number_or_text, option
 from evalign.metrics.signature import Signature
 from evalign.text.idf import IDFTable, TokenWeights
 from evalign.types import Embedded, Floats, Row, Segment, Tokens
@@ -40,19 +41,22 @@ class TokenMetric(Metric):
     fields: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     worst: ClassVar[float] = 0.0
+    former_options: ClassVar[Mapping[str, str]] = {"precision": "arithmetic"}
 
     model: str = option("minilm", "a known model, a directory, or a hub name")
-    layer: str | None = option(None, "a layer, or several as in 4+6, whose similarities are averaged")
+    layer: int | str | None = option(
+        None, "a layer, or several as in 4+6, whose similarities are averaged", parse=number_or_text
+    )
     idf: str = option("no", "no, references, sources, or a table saved by `evalign idf fit`")
     specials: str = option("keep", "whether tokens may match special tokens", ("keep", "drop"))
     multiref: str = option("max-f1", "how several references become one score", MULTIREF)
     overlong: str = option("window", "what happens to a text longer than the model reads", POLICIES)
     max_length: int = option(0, "a lower limit than the model's, special tokens included; 0: the model's")
-    precision: str = option("fp32", "arithmetic of the encoder", PRECISIONS)
-    backend: str = option("auto", "what runs the encoder", BACKENDS)
-    device: str = option("cpu", "cpu, cuda, mps: other than cpu needs backend=torch")
-    threads: int = option(0, "threads of the encoder; 0: one per core")
-    token_budget: int = option(TOKEN_BUDGET, "tokens per batch")
+    arithmetic: str = option("fp32", "arithmetic of the encoder", PRECISIONS)
+    backend: str = execution_option("auto", "what runs the encoder", BACKENDS)
+    device: str = execution_option("cpu", "cpu, cuda, mps: other than cpu needs backend=torch")
+    threads: int = execution_option(0, "threads of the encoder; 0: one per core")
+    token_budget: int = execution_option(TOKEN_BUDGET, "tokens per batch")
 
     def choice(self) -> EncoderChoice:
         """The encoder this metric asks for."""
@@ -61,11 +65,12 @@ class TokenMetric(Metric):
         reading = Reading(self.overlong, token_budget=self.token_budget)
         if self.max_length:
             reading = replace(reading, max_length=self.max_length)
-        return EncoderChoice(self.model, self.layer, self.precision, self.backend, self.device, reading, self.threads)
+        layer = None if self.layer is None else str(self.layer)
+        return EncoderChoice(self.model, layer, self.arithmetic, self.backend, self.device, reading, self.threads)
 
     @abstractmethod
-    def scorer(self, corpus: Iterable[Row] | None = None, weights: TokenWeights | None = None) -> TokenScorer:
-        """Loads the encoder and the tables; `weights` overrides `idf`."""
+    def scorer(self, rows: Iterable[Row] | None = None, weights: TokenWeights | None = None) -> TokenScorer:
+        """Loads the encoder and the tables; `weights` override `idf`."""
 
     @property
     def needs_corpus(self) -> bool:
@@ -85,7 +90,7 @@ class TokenMetric(Metric):
                 f"{signature}: its IDF or baseline file is needed too; write the spec with idf= and rescale="
             )
         model = next((known.name for known in KNOWN.values() if known.label == label), label)
-        options = {"model": model, "layer": said.get("layer"), "idf": idf, "precision": said.get("prec", "fp32")}
+        options = {"model": model, "layer": said.get("layer"), "idf": idf, "arithmetic": said.get("prec", "fp32")}
         options |= {key: said[key] for key in ("specials", "multiref", "overlong") if key in said}
         options |= {key: said[short] for short, key in (("max", "max_length"),) if short in said}
         options |= rescaling | cls.match_options(said.get("match", ""))
@@ -105,17 +110,20 @@ class TokenMetric(Metric):
         """The options that a signature's `match` stands for."""
         return {"matching": match.partition(",")[0]}
 
-    def corpus_weights(self, encoder: Encoder, corpus: Iterable[Row] | None) -> TokenWeights | None:
-        """The IDF table asked for: counted over the corpus, or read from a file."""
+    def corpus_weights(self, encoder: Encoder, rows: Iterable[Row] | None) -> TokenWeights | None:
+        """The IDF table asked for: counted over the rows to be scored, or read from a file."""
         if self.idf == "no":
             return None
         if self.idf not in CORPUS_IDF:
             table = IDFTable.load(self.idf)
             table.check(encoder.tokenizer_fingerprint)
             return table
-        if corpus is None:
-            raise SpecError(f"idf={self.idf} needs all rows before the first; pass a saved table: evalign idf fit")
-        return count_idf(encoder, _corpus_texts(corpus, self.idf))
+        if rows is None or not getattr(rows, "rereadable", True):
+            raise SpecError(
+                f"{self}: idf={self.idf} needs all rows before the first, and a stream can be read only once; "
+                "fit a table first (evalign idf fit) and pass idf=FILE"
+            )
+        return count_idf(encoder, _corpus_texts(rows, self.idf))
 
     def signature(self, encoder: Encoder, weights: TokenWeights | None, match: str, base: str) -> Signature:
         """What decides the numbers, in the order every token metric shows it."""
@@ -158,10 +166,13 @@ PairScore = tuple[Floats, Mapping[str, int]]  # fields before `finish`, and what
 class TokenScorer(Scorer):
     """Encodes a block of rows at once, then matches pair by pair."""
 
-    def __init__(self, metric: TokenMetric, memory: EmbeddingMemory, weights: TokenWeights | None) -> None:
+    def __init__(
+        self, metric: TokenMetric, memory: EmbeddingMemory, weights: TokenWeights | None, streaming: bool = False
+    ) -> None:
         self.metric = metric
         self.memory = memory
         self.weights = weights
+        self.streaming = streaming  # rows pass by in blocks and most texts never return: remember sparingly
 
     @abstractmethod
     def pair(self, candidate: Side, reference: Side) -> PairScore:
@@ -256,6 +267,11 @@ def _picked(side: Side, pick: Sequence[int]) -> Side:
     return replace(side, embedded=Embedded(side.tokens, side.embedded.vectors[list(pick)]))
 
 
+def is_stream(rows: Iterable[Row] | None) -> bool:
+    """Whether rows pass by, as those of a file or a request do; a list in memory may come again."""
+    return rows is not None and not isinstance(rows, Sequence)
+
+
 def total_counts(*sides: Side) -> dict[str, int]:
     """What was flagged on any side; a text that stands on several is counted once."""
     return add_counts(*(side.counts for side in {id(side): side for side in sides}.values()))
@@ -264,8 +280,8 @@ def total_counts(*sides: Side) -> dict[str, int]:
 def add_counts(*counts: Mapping[str, int]) -> dict[str, int]:
     """Flags of several origins together."""
     total: Counter[str] = Counter()
-    for some in counts:
-        total.update(some)
+    for origin in counts:
+        total.update(origin)
     return dict(total)
 
 

@@ -132,7 +132,7 @@ def identity(trial: Trial) -> Iterator[Counterexample]:
         for row, value in zip(rows[1:], others, strict=True):
             if value > itself + trial.tolerance:
                 yield Counterexample(
-                    [rows[0], row], f"{trial.metric.fields[-1]} of the text itself is worse: {itself} and {value}"
+                    [rows[0], row], f"{trial.metric.main} of the text itself is worse: {itself} and {value}"
                 )
 
 
@@ -206,7 +206,7 @@ def spec(trial: Trial) -> Iterator[Counterexample]:
     """The metric prints as a spec that parses back to an equal one, and so does its signature."""
     own = trial.metric
     name, options = parse_spec(str(own))
-    back: list[Metric] = [type(own).from_options(options)]
+    back: list[Metric] = [type(own).from_options(options, name)]
     if name in METRICS and metric_class(name) is type(own):
         back.append(metric(str(own)))
     if name != own.name or any(other != own or hash(other) != hash(own) for other in back):

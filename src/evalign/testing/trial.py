@@ -56,7 +56,7 @@ class Trial:
     @cached_property
     def scorer(self) -> Scorer:
         """Loaded once. A table counted from rows is always counted from the sample, so that it decides nothing."""
-        return self.metric.scorer(self.rows if self.metric.needs_corpus else None)
+        return self.metric.scorer(self.rows)
 
     @property
     def compares(self) -> bool:
@@ -105,7 +105,7 @@ class Trial:
     def main(self, rows: Iterable[Row]) -> list[float]:
         """The metric's main field, negated where lower is better, so that more is always better."""
         sign = 1 if self.metric.higher_is_better else -1
-        return [sign * float(segment.scores[self.metric.fields[-1]]) for segment in self.score(rows)]
+        return [sign * float(segment.scores[self.metric.main]) for segment in self.score(rows)]
 
     def unsound(self, segment: Segment) -> str:
         """What is wrong with a segment by itself: a field that is missing or not a finite number."""

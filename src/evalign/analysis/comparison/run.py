@@ -33,7 +33,7 @@ TIE = 1e-5  # what the batch that a text was encoded in can move a score by
 Watch = Callable[[str, int | None], AbstractContextManager[Callable[[], object]]]
 
 
-def compare_systems(
+def compare(
     candidates: Mapping[str, Iterable[str]],
     references: Iterable[str] | Iterable[Iterable[str]] | None,
     metrics: Iterable[Metric | str],
@@ -156,8 +156,8 @@ def _compared(
         )
     left_out = int(len(scored) - scored.sum())
     return MetricComparison(
-        spec, table.metric.name, table.main, tuple(table.signatures), table.metric.higher_is_better, int(scored.sum()),
-        left_out, table.first_error, systems,
+        spec, table.metric.name, table.metric.main, tuple(table.signatures), table.metric.higher_is_better,
+        int(scored.sum()), left_out, table.first_error, systems,
     )  # fmt: skip
 
 

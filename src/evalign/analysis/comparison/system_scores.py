@@ -15,14 +15,13 @@ from evalign.analysis.scoring import Result, score_source
 from evalign.data.row_pairing import Pairing
 from evalign.data.rows import RowSource
 from evalign.metrics.base import Metric
-from evalign.metrics.corpus import Pooled
 from evalign.stats.system_tests import Score, mean_score
 from evalign.types import Bools, Floats, Segment
 
 
 @dataclass(eq=False)
 class PairedScores:
-    """One metric's main field (its last) on every row of every system; NaN where a row failed.
+    """One metric's main field on every row of every system; NaN where a row failed.
 
     `statistics` has (rows, k) numbers per system where the corpus score is pooled, as BLEU's, and is empty elsewhere.
     """
@@ -35,31 +34,17 @@ class PairedScores:
     flags: dict[str, Mapping[str, int]] = field(default_factory=dict)
     first_error: str | None = None
 
-    def __post_init__(self) -> None:
-        corpus = self.metric.corpus()
-        self._pooled = corpus if isinstance(corpus, Pooled) else None
-
     def add(self, system: str, place: int, segment: Segment) -> None:
         """Takes in one row."""
         values = self.values.setdefault(system, np.full(self.rows, np.nan))
         if segment.error is not None:
             self.first_error = self.first_error or segment.error
             return
-        values[place] = segment.scores[self.main]
-        if self._pooled:
+        values[place] = segment.scores[self.metric.main]
+        if self.metric.pools:
             if system not in self.statistics:
                 self.statistics[system] = np.zeros((self.rows, len(segment.statistics)))
             self.statistics[system][place] = segment.statistics
-
-    @property
-    def pooled(self) -> bool:
-        """Whether the corpus score comes from sums of statistics, not from a mean."""
-        return self._pooled is not None
-
-    @property
-    def main(self) -> str:
-        """The field that is compared."""
-        return self.metric.fields[-1]
 
     @property
     def scored(self) -> Bools:
@@ -69,17 +54,16 @@ class PairedScores:
 
     def additive(self, system: str) -> Floats:
         """What adds up over the scored rows: (rows, k)."""
-        table = self.statistics[system] if self._pooled else self.values[system][:, None]
-        kept: Floats = table[self.scored]
-        return kept
+        table = self.statistics[system] if self.metric.pools else self.values[system][:, None]
+        return np.asarray(table[self.scored])
 
     @property
     def score(self) -> Score:
         """The corpus score of such sums."""
-        pooled = self._pooled
-        if pooled is None:
+        metric = self.metric
+        if not metric.pools:
             return mean_score
-        return lambda totals, rows: float(pooled.of(totals.tolist(), int(rows))[self.main])
+        return lambda totals, rows: float(metric.from_totals(totals.tolist(), int(rows))[metric.main])
 
 
 def score_pairs(

@@ -127,7 +127,7 @@ class MetricComparison:
 
 @dataclass(frozen=True)
 class SystemComparison:
-    """What `compare_systems` and `compare_sources` return."""
+    """What `compare` and `compare_sources` return."""
 
     plan: ComparisonPlan
     baseline: str
