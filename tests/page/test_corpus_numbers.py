@@ -16,7 +16,8 @@ NAMES = ("sortedNumbers", "quantile", "exactSum", "binEdges", "binCounts", "perc
 @pytest.fixture(scope="module")
 def numbers(tmp_path_factory, browser):
     page = browser.new_page()
-    page.goto(module_page(tmp_path_factory.mktemp("page") / "numbers.html", "corpus/statistics.js shared/number_text.js", *NAMES).as_uri())
+    modules = "corpus/statistics.js shared/number_text.js"
+    page.goto(module_page(tmp_path_factory.mktemp("page") / "numbers.html", modules, *NAMES).as_uri())
     yield page
     page.close()
 

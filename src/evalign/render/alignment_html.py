@@ -6,10 +6,10 @@ In: an `Alignment`. Out: two lists of boxes. Whatever the colour says, the borde
 from __future__ import annotations
 
 from evalign.render.html import text
+from evalign.render.quality import SIMILARITY_BOUNDS, class_of
 from evalign.types import Alignment, Floats, Ints, Tokens
 
 MOST_TOKENS = 400
-QUALITY = ((0.85, "q3"), (0.65, "q2"), (0.45, "q1"))  # as in the terminal; below: q0
 STYLE = """
 .tokens{display:flex;flex-wrap:wrap;gap:3px;margin:.2rem 0 .6rem;padding:0;list-style:none}
 .tokens li{border:1.5px solid;border-radius:4px;padding:1px 5px;text-align:center;line-height:1.25;color:var(--ink)}
@@ -32,8 +32,8 @@ def alignment_html(alignment: Alignment) -> str:
 
 
 def quality_of(value: float) -> str:
-    """q3 for the best matches to q0 for none."""
-    return next((name for floor, name in QUALITY if value >= floor), "q0")
+    """The CSS class of a similarity: q3 for the best to q0."""
+    return f"q{3 - class_of(value, SIMILARITY_BOUNDS)}"
 
 
 def _boxes(tokens: Tokens, values: Floats, partners: Ints, others: Tokens) -> str:

@@ -16,12 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from evalign.analysis.comparison.run import TIE
 from evalign.encoders.tokenizer import utf8
 from evalign.errors import SpecError
 from evalign.metrics.base import Metric
 from evalign.metrics.baseline import shipped
 from evalign.metrics.registry import METRICS, metric_class
 from evalign.metrics.signature import Signature
+from evalign.render.quality import SIMILARITY_BOUNDS
 from evalign.text.word_numbers import word_numbers
 from evalign.types import Alignment, Floats, Report, Row, Segment, Tokens, corpus_entries
 from evalign.version import __version__
@@ -57,6 +59,8 @@ def alignment_document(
         "matchings": [_matching(key, one) for key, one in alignments.items()],
         "skipped": [{"name": key, "reason": utf8(reason)} for key, reason in (skipped or {}).items()],
         "baseline": _baseline(first),
+        "similarity_bounds": list(SIMILARITY_BOUNDS),
+        "weighting": "idf" if _settings(first).get("idf", "no") != "no" else "uniform",
         "flags": dict(first.counts),
     }
 
@@ -94,6 +98,7 @@ def corpus_document(
         "rows": list(rows),
         "problems": list(problems),
         "comparison": comparison,
+        "tie": TIE,
     }
 
 
@@ -222,12 +227,17 @@ def _packed(matrix: Floats) -> dict[str, Any]:
     return packed | {"uint16": base64.b64encode(steps.tobytes()).decode("ascii")}
 
 
+def _settings(alignment: Alignment) -> Mapping[str, str]:
+    """What the signature says; nothing if it is none of ours."""
+    try:
+        return Signature.parse(alignment.signature).settings
+    except SpecError:
+        return {}
+
+
 def _baseline(alignment: Alignment) -> dict[str, Any]:
     """What unrelated text reaches: a match below it says little."""
-    try:
-        settings = Signature.parse(alignment.signature).settings
-    except SpecError:
-        settings = {}
+    settings = _settings(alignment)
     fitted = shipped().get((settings.get("model", ""), "greedy", settings.get("specials", "keep")))
     if fitted is not None and settings.get("layer") in fitted.by_layer:
         value = fitted.by_layer[settings["layer"]][2]

@@ -15,6 +15,7 @@ from evalign.encoders.likelihood.base import LOWEST, Likelihood
 from evalign.encoders.tokenizer import utf8
 from evalign.metrics.pair_likelihood import Likelihoods
 from evalign.render.documents import VERSION, tokens_document
+from evalign.render.quality import PROBABILITY_BOUNDS
 from evalign.types import Tokens
 from evalign.version import __version__
 
@@ -32,6 +33,7 @@ def likelihood_document(likelihoods: Likelihoods) -> dict[str, Any]:
         "signature": utf8(likelihoods.signature),
         "scores": {name: float(value) for name, value in likelihoods.scores.items()},
         "lowest": round(LOWEST, DIGITS),
+        "probability_bounds": list(PROBABILITY_BOUNDS),
         "directions": [_direction(name, one) for name, one in likelihoods.directions.items()],
         "flags": dict(likelihoods.counts),
     }

@@ -16,11 +16,11 @@ from evalign.metrics.pair_likelihood import Likelihoods
 from evalign.render.alignment_html import MOST_TOKENS, quality_of
 from evalign.render.documents import metric_kind
 from evalign.render.html import text
+from evalign.render.quality import PROBABILITY_BOUNDS, class_of
 from evalign.types import Alignment, Floats, Ints, Report, Tokens
 
 COLOURS = {"q3": "#a9d3f0", "q2": "#ddeefa", "q1": "#fdf0c4", "q0": "#ffdcbf"}
-SHADES = ((0.5, "#f7f6f3"), (0.1, "#fdecd0"), (0.01, "#fbd39a"), (0.001, "#f5b05c"))  # by probability, as on the page
-UNLIKELIEST = "#e88b2e"
+SHADES = ("#f7f6f3", "#fdecd0", "#fbd39a", "#f5b05c", "#e88b2e")  # by class of probability, as on the page
 MOST_ROWS = 10
 MOST_UNLIKELY = 5
 Mark = Callable[[int], tuple[str, str]]  # title and colour of a token
@@ -90,7 +90,7 @@ def _likely(tokens: Tokens, log_probs: Floats) -> Mark:
     def mark(place: int) -> tuple[str, str]:
         probability = math.exp(float(log_probs[place]))
         title = f"{tokens.surface(place)}: log-probability {log_probs[place]:.4f}, {probability:.2%}"
-        return title, next((colour for least, colour in SHADES if probability >= least), UNLIKELIEST)
+        return title, SHADES[class_of(probability, PROBABILITY_BOUNDS)]
 
     return mark
 

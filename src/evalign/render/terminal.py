@@ -10,11 +10,12 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from evalign.render.quality import SIMILARITY_BOUNDS, class_of
 from evalign.types import Alignment, Floats, Ints, Tokens
 
 BAR = 10
-# Blue to orange keeps apart for colour-blind readers; the bar and the number say the same again.
-QUALITY = ((0.85, "bold blue"), (0.65, "cyan"), (0.45, "yellow"), (-1.0, "bold dark_orange"))
+# By class of similarity. Blue to orange keeps apart for colour-blind readers; bar and number say the same again.
+STYLES = ("bold blue", "cyan", "yellow", "bold dark_orange")
 
 
 def alignment_picture(alignment: Alignment) -> RenderableType:
@@ -54,7 +55,7 @@ def visible(text: str) -> str:
 
 def quality(value: float) -> str:
     """The style of a similarity."""
-    return next(style for floor, style in QUALITY if value >= floor)
+    return STYLES[class_of(value, SIMILARITY_BOUNDS)]
 
 
 def _direction(name: str, tokens: Tokens, weights: Floats, values: Floats, partners: Ints, others: Tokens) -> Table:

@@ -3,7 +3,7 @@
 
 import { numberText, scoreDigits } from "../shared/number_text.js";
 import { bottomAxis, dotsPath, fittedText, leftAxis, svgEl } from "./charts.js";
-import { TIE, systemLabel } from "./table.js";
+import { systemLabel } from "./table.js";
 
 const DIFFERENCE_KEYS = {
   ArrowRight: 1,
@@ -102,8 +102,18 @@ function sortedPlot(about, frame) {
       height: bottom - top,
       title: fittedText(`${systemLabel(about.b)} minus ${systemLabel(about.a)}`, frame.width - 8),
     }),
-    svgEl("path", { class: `c-area ${side(1)}`, fill: up, d: bars((value) => value > TIE), "aria-hidden": "true" }),
-    svgEl("path", { class: `c-area ${side(-1)}`, fill: down, d: bars((value) => value < -TIE), "aria-hidden": "true" }),
+    svgEl("path", {
+      class: `c-area ${side(1)}`,
+      fill: up,
+      d: bars((value) => value > about.table.tie),
+      "aria-hidden": "true",
+    }),
+    svgEl("path", {
+      class: `c-area ${side(-1)}`,
+      fill: down,
+      d: bars((value) => value < -about.table.tie),
+      "aria-hidden": "true",
+    }),
     svgEl("line", { class: "c-zero", x1: left, x2: right, y1: y(0), y2: y(0) }),
     sideNote(`${systemLabel(about.b)} ${higher ? "better" : "worse"}`, left + 4, top + 12, "start", frame),
     sideNote(`${systemLabel(about.b)} ${higher ? "worse" : "better"}`, right - 4, bottom - 6, "end", frame),
@@ -167,9 +177,9 @@ function scatterPlot(about, frame) {
         title: fittedText(systemLabel(about.a), frame.width - 80),
       }),
       svgEl("line", { class: "c-diagonal", x1: x(low), y1: y(low), x2: x(high), y2: y(high) }),
-      path("c-tie", (value) => Math.abs(value) <= TIE),
-      path(higher ? "c-gain" : "c-loss", (value) => value > TIE),
-      path(higher ? "c-loss" : "c-gain", (value) => value < -TIE),
+      path("c-tie", (value) => Math.abs(value) <= about.table.tie),
+      path(higher ? "c-gain" : "c-loss", (value) => value > about.table.tie),
+      path(higher ? "c-loss" : "c-gain", (value) => value < -about.table.tie),
       sideNote(`${systemLabel(about.b)} ${higher ? "better" : "worse"}`, left + 6, top + 14, "start", frame),
       sideNote(`${systemLabel(about.b)} ${higher ? "worse" : "better"}`, right - 6, bottom - 8, "end", frame),
     ],

@@ -112,7 +112,7 @@ function scoreColumnOf({ table, state }, item, scale) {
   const share = scale.high > scale.low ? (value - scale.low) / (scale.high - scale.low) : 1;
   if (pair) {
     const good = value > 0 === metric.higher_is_better;
-    bar.className = `c-meter c-signed ${Math.abs(value) < 1e-5 ? "" : good ? "c-gain" : "c-loss"}`;
+    bar.className = `c-meter c-signed ${Math.abs(value) <= table.tie ? "" : good ? "c-gain" : "c-loss"}`;
     bar.firstChild.style.width = `${(Math.abs(value) / scale.far) * 50}%`;
     bar.firstChild.style.marginInlineStart = value < 0 ? `${50 - (Math.abs(value) / scale.far) * 50}%` : "50%";
   } else bar.firstChild.style.width = `${Math.max(2, share * 100)}%`;

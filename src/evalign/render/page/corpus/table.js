@@ -3,8 +3,6 @@
 
 import { percentiles } from "./statistics.js";
 
-export const TIE = 1e-5; // the same as in Python: what the batch that a text was encoded in can move a score by
-
 /** The table of one document. */
 export function corpusTable(doc) {
   const cache = new Map();
@@ -16,6 +14,7 @@ export function corpusTable(doc) {
   doc.rows.forEach((row, index) => rowsOf.get(row.system ?? "")?.push(index));
   const table = {
     doc,
+    tie: doc.tie ?? 0, // scores that differ by no more are a tie
     metrics: doc.metrics,
     systems: doc.systems,
     rows: doc.rows,
@@ -50,8 +49,8 @@ export function pairedDifferences(table, a, b, metric, field) {
       continue;
     }
     told.differences.push({ pair, difference });
-    if (sign * difference > TIE) told.wins += 1;
-    else if (sign * difference < -TIE) told.losses += 1;
+    if (sign * difference > table.tie) told.wins += 1;
+    else if (sign * difference < -table.tie) told.losses += 1;
     else told.ties += 1;
     told.mean += difference;
   }

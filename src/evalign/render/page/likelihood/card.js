@@ -4,7 +4,7 @@
 import { foldedTable, markLines, scrollTable } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
 import { fourDigits } from "../shared/number_text.js";
-import { likelyPercent, likelyShade, likelyShades } from "./token_facts.js";
+import { likelyPercent, likelyShades } from "./token_facts.js";
 
 const LIKELY_LISTED = 10;
 
@@ -16,7 +16,7 @@ export function likelyCard(model, unit, { pinned, threshold }) {
   fill.style.inlineSize = `${100 * Math.exp(least.value)}%`;
   return el(
     "div",
-    { class: `pair-facts ${likelyShade(least.value)}` },
+    { class: `pair-facts ${least.shade}` },
     el("p", { class: "pair-facts-kind" }, `${kind}, ${model.side.of} `, pinned ? el("b", { text: "pinned" }) : ""),
     el("h3", { dir: "auto", class: "pair-facts-name", text: unit.label }),
     el(
@@ -77,7 +77,7 @@ export function leastLikely(model, threshold, goTo) {
       el(
         "button",
         { type: "button", class: "likely-button", onclick: () => goTo(model.place[token]) },
-        el("bdi", { class: `pair-sample ${likelyShade(one.value)}${mark}`, text: one.label }),
+        el("bdi", { class: `pair-sample ${one.shade}${mark}`, text: one.label }),
         " ",
         el("span", { text: fourDigits(one.value) }),
         " ",
@@ -98,8 +98,8 @@ export function likelyTable(shown) {
   return foldedTable("All tokens as a table", () => [tokenTable(shown())]);
 }
 
-/** What shades and marks mean. */
-export function likelyLegend() {
+/** What shades and marks mean; `bounds` has the least probability of each shade. */
+export function likelyLegend(bounds) {
   const item = (kind, text) =>
     el("li", {}, el("span", { class: `pair-sample ${kind}`, "aria-hidden": "true", text: "ab" }), text);
   return el(
@@ -108,7 +108,7 @@ export function likelyLegend() {
     el(
       "ul",
       { "aria-label": "Probability of a token" },
-      ...likelyShades().map(([shade, text]) => item(shade, text)),
+      ...likelyShades(bounds).map(([shade, text]) => item(shade, text)),
       item("weak", "below the slider"),
       item("unknown", "unknown to the model"),
     ),

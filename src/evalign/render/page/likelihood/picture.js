@@ -4,7 +4,7 @@
 import { themeColour } from "../shared/dom.js";
 import { fourDigits } from "../shared/number_text.js";
 import { SCENE_MARGIN, sceneRecipe, sceneText, sceneWords } from "../shared/picture_text.js";
-import { likelyPercent, likelyShade, likelyShades } from "./token_facts.js";
+import { likelyPercent, likelyShades } from "./token_facts.js";
 
 const SCENE_PANES = { head: 72, label: 22, below: 34, swatch: 128 };
 
@@ -34,7 +34,7 @@ export function likelihoodScene({ doc, model, panes, threshold }) {
     right = Math.max(right, width + SCENE_MARGIN);
   }
   const width = right + SCENE_MARGIN;
-  bottom = sceneLegend(shapes, width, bottom + SCENE_PANES.label, soft(12));
+  bottom = sceneLegend(shapes, likelyShades(doc.probability_bounds), width, bottom + SCENE_PANES.label, soft(12));
   if (!model.empty) {
     const bound = `underlined: below ${threshold.toFixed(1)} (${likelyPercent(threshold)})`;
     shapes.push(sceneText(SCENE_MARGIN, (bottom += 12), bound, soft(12)));
@@ -56,7 +56,7 @@ function sceneShades(shapes, { text, spans }, { units }, threshold, place) {
     for (const rect of span.getClientRects()) {
       const box = { x: place.x + rect.left - corner.left, y: place.y + rect.top - corner.top };
       const [width, height] = [rect.width, rect.height];
-      const fill = themeColour(`--${likelyShade(least.value)}`);
+      const fill = themeColour(`--${least.shade}`);
       const stroke = special ? themeColour("--line") : undefined;
       shapes.push({ type: "rect", ...box, width, height, radius: 3, fill, stroke });
       if (least.value < threshold)
@@ -66,15 +66,14 @@ function sceneShades(shapes, { text, spans }, { units }, threshold, place) {
 }
 
 /** The shades with their meaning, in as many lines as the width asks for; returns where they end. */
-function sceneLegend(shapes, width, top, style) {
+function sceneLegend(shapes, shades, width, top, style) {
   const perLine = Math.max(1, Math.floor((width - 2 * SCENE_MARGIN) / SCENE_PANES.swatch));
-  const all = likelyShades();
-  all.forEach(([shade, text], place) => {
+  shades.forEach(([shade, text], place) => {
     const x = SCENE_MARGIN + (place % perLine) * SCENE_PANES.swatch;
     const y = top + 20 * Math.floor(place / perLine);
     const box = { x, y: y - 11, width: 14, height: 14, radius: 3 };
     shapes.push({ type: "rect", ...box, fill: themeColour(`--${shade}`), stroke: themeColour("--line") });
     shapes.push(sceneText(x + 20, y, text, style));
   });
-  return top + 20 * Math.floor((all.length - 1) / perLine) + 8;
+  return top + 20 * Math.floor((shades.length - 1) / perLine) + 8;
 }

@@ -4,7 +4,6 @@
 import { codePoints } from "../shared/document.js";
 import { el } from "../shared/dom.js";
 import { fourDigits } from "../shared/number_text.js";
-import { likelyShade } from "./token_facts.js";
 
 /** The text that was given to the model: {node, text}. */
 export function readPane({ of, text: written, cut, dropped, special, pieces }) {
@@ -48,7 +47,7 @@ export function markPredicted({ spans }, { units, empty }, threshold) {
   spans.forEach((span, index) => {
     const { least, special, unknown } = units[index];
     const kind = special ? " special" : unknown ? " unknown" : "";
-    const marks = empty ? "" : ` ${likelyShade(least.value)}${least.value < threshold ? " weak" : ""}`;
+    const marks = empty ? "" : ` ${least.shade}${least.value < threshold ? " weak" : ""}`;
     span.className = `pair-unit likely${kind}${marks}`;
   });
 }

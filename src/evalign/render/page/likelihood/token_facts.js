@@ -1,9 +1,9 @@
 // The numbers behind the likelihood view: every predicted token with its probability, its rank by unlikeliness, its
 // part of the mean. In: a likelihood document. Out: plain values; nothing here touches the page.
 
+import { classOf } from "../shared/number_text.js";
 import { makeUnits, tokenLabels, unitOfToken } from "../shared/text_units.js";
 
-const LIKELY_STEPS = [0.5, 0.1, 0.01, 0.001]; // probabilities that part the shades; powers of ten can be kept in mind
 const LIKELY_COLUMNS = [
   "direction",
   "token",
@@ -60,6 +60,7 @@ export function likelihoodModel(doc, direction) {
     token,
     label: labels[token],
     value: values[token],
+    shade: `l${classOf(Math.exp(values[token]), doc.probability_bounds)}`, // l0 for the likeliest to l4
     share: values[token] / values.length,
     special: side.special[token],
     unknown: unknown.has(token),
@@ -75,19 +76,10 @@ export function likelihoodModel(doc, direction) {
   return { direction, side, empty, tokens, units, order, rising, place: unitOfToken(units, tokens.length) };
 }
 
-/** The shade of a log-probability: l0 for the likeliest to l4. */
-export function likelyShade(value) {
-  const found = LIKELY_STEPS.findIndex((least) => Math.exp(value) >= least);
-  return `l${found < 0 ? LIKELY_STEPS.length : found}`;
-}
-
-/** All shades with what they mean. */
-export function likelyShades() {
-  const said = LIKELY_STEPS.map((least) => `${100 * least} %`);
-  return [...said.map((text, place) => (place ? text : `${text} and more`)), "less"].map((text, place) => [
-    `l${place}`,
-    text,
-  ]);
+/** All shades with what they mean: [[CSS class, text], ...]; `bounds` has the least probability of each. */
+export function likelyShades(bounds) {
+  const said = bounds.map((bound, place) => `${100 * bound} %${place ? "" : " and more"}`);
+  return [...said, "less"].map((text, place) => [`l${place}`, text]);
 }
 
 /** A log-probability as a percentage. */

@@ -84,7 +84,7 @@ class LikelihoodView {
     this.card = el("section", { class: "pair-card", tabindex: 0, role: "region", "aria-label": "The token in focus" });
     this.list = el("section", { class: "pair-section" });
     this.table = likelyTable(() => ({ model: this.model(), threshold: this.set.threshold }));
-    const more = el("div", { class: "pair-more" }, likelyLegend(), this.list, this.table.node);
+    const more = el("div", { class: "pair-more" }, likelyLegend(doc.probability_bounds), this.list, this.table.node);
     const parts = [
       this.options.standalone ? el("h1", { text: "Token probabilities" }) : null,
       el("div", { class: "pair-head" }, el("dl", { class: "pair-scores" }, ...scores), fileButtons(shown)),

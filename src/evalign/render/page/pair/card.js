@@ -4,7 +4,7 @@
 import { markLines } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
 import { fourDigits } from "../shared/number_text.js";
-import { linesOf, otherSide, qualityOf } from "./match_facts.js";
+import { linesOf, otherSide } from "./match_facts.js";
 
 const CARD_QUALITY = { q3: "very close", q2: "close", q1: "loose", q0: "far" };
 const CARD_NEAREST = 5;
@@ -13,18 +13,17 @@ const CARD_NEAREST = 5;
 export function pairCard({ decoded, grid, view }, focus, pinned) {
   const unit = grid.units[focus.side][focus.index];
   const facts = view[focus.side][focus.index];
-  const quality = facts.partnered ? qualityOf(facts.value) : "none";
   const kind = unit.special ? "special token" : grid.subwords ? "piece" : "word";
   return el(
     "div",
-    { class: `pair-facts ${quality}` },
+    { class: `pair-facts ${facts.quality}` },
     el("p", { class: "pair-facts-kind" }, `${focus.side} ${kind} `, pinned ? el("b", { text: "pinned" }) : ""),
     el("h3", { dir: "auto", class: "pair-facts-name", text: unit.label }),
-    cardMeter(facts, quality),
+    cardMeter(facts),
     ...cardMarks(decoded, unit, facts),
     focus.other === null ? null : cardAsked(grid, view, focus),
     cardPartners(grid, view, focus),
-    cardNumbers(view, focus, facts),
+    cardNumbers(decoded.doc, view, focus, facts),
     unit.tokens.length > 1 ? cardTokens({ decoded, grid, view }, focus.side, unit) : null,
     cardNearest(grid, view, focus),
   );
@@ -67,11 +66,11 @@ function pairAt(grid, side, index, other) {
   return side === "candidate" ? grid.at(index, other) : grid.at(other, index);
 }
 
-function cardMeter(facts, quality) {
+function cardMeter(facts) {
   const share = Math.max(0, Math.min(1, facts.value));
   const fill = el("span", { class: "pair-meter-fill" });
   fill.style.inlineSize = `${share * 100}%`;
-  const words = facts.partnered ? CARD_QUALITY[quality] : "no partner";
+  const words = facts.partnered ? CARD_QUALITY[facts.quality] : "no partner";
   return el(
     "p",
     { class: "pair-meter-row" },
@@ -147,9 +146,8 @@ function cardPartners(grid, view, { side, index }) {
 }
 
 /** Weight, and what the unit adds to the scores. Parts of F1 sum to F1 over both texts. */
-function cardNumbers(view, { side, index }, facts) {
-  const weighed = /\|idf:(?!no\b)/.test(view.matching.signature) ? "IDF weight" : "Weight";
-  const rows = [["weight", weighed, fourDigits(facts.weight)]];
+function cardNumbers(doc, view, { side, index }, facts) {
+  const rows = [["weight", doc.weighting === "idf" ? "IDF weight" : "Weight", fourDigits(facts.weight)]];
   if (view.matching.masses) {
     const carried = linesOf(view, side, index).reduce((all, line) => all + line.mass, 0);
     rows[0] = ["mass", "Mass, of 1", fourDigits(carried)];

@@ -74,8 +74,8 @@ export function pairControls(lowest, change) {
   return { nodes, show };
 }
 
-/** What lines and marks mean; `mode` is prf, flow or changes, `topk` how many most similar tokens have a line. */
-export function pairLegend(mode, baseline, topk) {
+/** What lines and marks of a document mean; `mode` is prf, flow or changes, `topk` how many most similar tokens have a line. */
+export function pairLegend(mode, { baseline, similarity_bounds: bounds }, topk) {
   const line = (kind, text) => el("li", {}, el("span", { class: `pair-swatch ${kind}`, "aria-hidden": "true" }), text);
   const mark = (kind, text) =>
     el("li", {}, el("span", { class: `pair-sample ${kind}`, "aria-hidden": "true", text: "ab" }), text);
@@ -96,9 +96,7 @@ export function pairLegend(mode, baseline, topk) {
     el(
       "ul",
       {},
-      mark("q3", "0.85 and more"),
-      mark("q2", "0.65"),
-      mark("q1", "0.45"),
+      ...bounds.map((bound, place) => mark(`q${bounds.length - place}`, place ? `${bound}` : `${bound} and more`)),
       mark("q0", "less"),
       mark("weak", weak),
       mark("never", "never chosen"),

@@ -1,6 +1,7 @@
 // The numbers behind the pair view: what each unit (word or piece) is worth under a matching, its lines, its marks.
 // In: a decoded alignment and the units of both sides. Out: plain values; nothing here touches the page.
 
+import { classOf } from "../shared/number_text.js";
 import { makeUnits, tokenLabels, unitOfToken } from "../shared/text_units.js";
 
 export const PAIR_SIDES = ["candidate", "reference"];
@@ -11,9 +12,9 @@ export function otherSide(side) {
   return side === "candidate" ? "reference" : "candidate";
 }
 
-/** The class of a similarity, as terminal and static page have it. */
-export function qualityOf(value) {
-  return value >= 0.85 ? "q3" : value >= 0.65 ? "q2" : value >= 0.45 ? "q1" : "q0";
+/** The CSS class of a similarity: q3 for the best to q0; `bounds` has the least similarity of each class, best first. */
+function qualityOf(value, bounds) {
+  return `q${bounds.length - classOf(value, bounds)}`;
 }
 
 /** Units of both sides and the similarity of every two of them; the same for every matching. */
@@ -45,7 +46,8 @@ export function pairGrid(decoded, subwords) {
 
 /** What one matching makes of the grid: facts per unit, lines, raw precision and recall. */
 export function pairMatching(decoded, grid, matching) {
-  const bound = decoded.doc.baseline ? decoded.doc.baseline.value : -Infinity;
+  const baseline = decoded.doc.baseline ? decoded.doc.baseline.value : -Infinity;
+  const bounds = decoded.doc.similarity_bounds;
   const view = { matching, lines: pairLines(grid, matching), byUnit: { candidate: [], reference: [] } };
   for (const line of view.lines) {
     for (const side of PAIR_SIDES) (view.byUnit[side][line[side]] ??= []).push(line);
@@ -57,7 +59,8 @@ export function pairMatching(decoded, grid, matching) {
     const sum = weights.reduce((all, weight) => all + weight, 0);
     view.shares[side] = values.map((value, token) => (sum > 0 ? (weights[token] * value) / sum : 0));
     const never = new Set(matching.never_chosen[side]);
-    const known = { weights, values, shares: view.shares[side], partners: matching[`${side}_partners`], never, bound };
+    const partners = matching[`${side}_partners`];
+    const known = { weights, values, shares: view.shares[side], partners, never, baseline, bounds };
     view[side] = grid.units[side].map((unit) => unitFacts(unit, known));
   }
   const [precision, recall] = PAIR_SIDES.map((side) => view.shares[side].reduce((all, share) => all + share, 0));
@@ -83,7 +86,7 @@ function exactMatrix(decoded) {
 }
 
 /** A word is worth the weighted mean of its tokens; a weak match is one below the baseline, not a missing one. */
-function unitFacts(unit, { weights, values, shares, partners, never, bound }) {
+function unitFacts(unit, { weights, values, shares, partners, never, baseline, bounds }) {
   const sum = (list) => unit.tokens.reduce((all, token) => all + list[token], 0);
   const weight = sum(weights);
   const carried = unit.tokens.reduce((all, token) => all + weights[token] * values[token], 0);
@@ -94,7 +97,8 @@ function unitFacts(unit, { weights, values, shares, partners, never, bound }) {
     weight,
     share: sum(shares),
     partnered,
-    weak: !unit.special && partnered && value < bound,
+    quality: partnered ? qualityOf(value, bounds) : "none",
+    weak: !unit.special && partnered && value < baseline,
     never: !unit.special && unit.tokens.every((token) => never.has(token)),
   };
 }

@@ -3,7 +3,6 @@
 
 import { el, themeColour } from "../shared/dom.js";
 import { sharpContext } from "./lines.js";
-import { qualityOf } from "./match_facts.js";
 
 const MINIMAP_WIDTH = 52;
 
@@ -37,7 +36,7 @@ export function makeMinimap(pane) {
     boxes.forEach(({ rects }, index) => {
       const on = lit.has(index);
       context.globalAlpha = lit.size && !on ? 0.35 : 1;
-      context.fillStyle = on ? ink : colours[facts[index].partnered ? qualityOf(facts[index].value) : "none"];
+      context.fillStyle = on ? ink : colours[facts[index].quality];
       for (const rect of rects) {
         const height = Math.max(1, 0.6 * (rect.bottom - rect.top) * scale) + (on ? 1.5 : 0);
         context.fillRect(

@@ -5,7 +5,7 @@ import { themeColour } from "../shared/dom.js";
 import { fourDigits } from "../shared/number_text.js";
 import { SCENE_MARGIN, sceneRecipe, sceneText, sceneWords } from "../shared/picture_text.js";
 import { lineStyle, placeLines } from "./lines.js";
-import { PAIR_SIDES, qualityOf } from "./match_facts.js";
+import { PAIR_SIDES } from "./match_facts.js";
 
 const SCENE_HEAD = 72;
 const SCENE_GAP = { beside: 110, below: 96 };
@@ -77,8 +77,7 @@ function sceneUnits(shapes, { boxes, view, units }, side, place, colours) {
         height: rect.bottom - rect.top,
       };
       if (special) shapes.push({ type: "rect", ...box, radius: 4, stroke: colours("--line") });
-      else if (facts.partnered)
-        shapes.push({ type: "rect", ...box, radius: 3, fill: colours(`--${qualityOf(facts.value)}`) });
+      else if (facts.partnered) shapes.push({ type: "rect", ...box, radius: 3, fill: colours(`--${facts.quality}`) });
       if (facts.never)
         shapes.push({ type: "dashes", x: box.x, y: box.y + box.height, width: box.width, stroke: colours("--never") });
       if (facts.weak)

@@ -4,7 +4,7 @@
 import { codePoints } from "../shared/document.js";
 import { el } from "../shared/dom.js";
 import { readUpTo } from "../shared/text_units.js";
-import { PAIR_SIDES, qualityOf } from "./match_facts.js";
+import { PAIR_SIDES } from "./match_facts.js";
 
 /** The pane of one side: {side, pane, text, spans}. The pane scrolls where texts are long; the text is a listbox. */
 export function textPane(side, data, { units, subwords }) {
@@ -28,7 +28,7 @@ export function markUnits(halves, view, units) {
   for (const side of PAIR_SIDES) {
     halves[side].spans.forEach((span, index) => {
       const facts = view[side][index];
-      const quality = units[side][index].special ? "" : ` ${facts.partnered ? qualityOf(facts.value) : "none"}`;
+      const quality = units[side][index].special ? "" : ` ${facts.quality}`;
       const marks = (facts.weak ? " weak" : "") + (facts.never ? " never" : "");
       const kind = units[side][index].special ? " special" : units[side][index].unknown ? " unknown" : "";
       span.className = `pair-unit${kind}${quality}${marks}`;

@@ -238,7 +238,7 @@ class PairView {
       this.changes.replaceChildren(...changesReport(this.grid().labels, before, view, this.changed, go));
     }
     this.changes.hidden = this.changed === null;
-    this.legend.replaceChildren(pairLegend(this.mode(), this.doc.baseline, this.set.topk));
+    this.legend.replaceChildren(pairLegend(this.mode(), this.doc, this.set.topk));
   }
 
   drawHeat() {

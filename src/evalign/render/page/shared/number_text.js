@@ -1,10 +1,16 @@
-// How numbers are written: scores, differences, p-values, counts. In: a number. Out: text.
+// How numbers are shown: scores, differences, p-values and counts as text, and the class that a value is coloured by.
 
 const MINUS = "\u2212";
 
 /** A score of one pair with the digits that the command line prints; never "-0.0000". */
 export function fourDigits(value) {
   return (Object.is(value, -0) ? 0 : value).toFixed(4).replace(/^-(0\.0000)$/, "$1");
+}
+
+/** The number of the class that a value belongs to: 0 for the best; `bounds` has the least value of each, best first. */
+export function classOf(value, bounds) {
+  const number = bounds.findIndex((bound) => value >= bound);
+  return number < 0 ? bounds.length : number;
 }
 
 /** Four digits after the point for scores up to 1, three for log-probabilities, two for scores up to 100 and more. */
