@@ -117,7 +117,7 @@ def test_unrelated_text_is_near_zero_out_of_the_box(minilm):
     assert abs(unrelated.mean("f1")) < 0.1
     assert metric.score(texts, texts)["f1"] == pytest.approx(1, abs=1e-5)
     back = evalign.metric(unrelated.signature)
-    assert (back.rescale, back.scale) == ("true", "linear")
+    assert (back.rescale, back.scale) == (True, "linear")
 
 
 def test_every_shipped_baseline_says_where_it_comes_from():

@@ -1,5 +1,7 @@
 """Training a learned metric: ridge against its definition, folds that keep sources together, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
@@ -10,7 +12,7 @@ from evalign.metrics.features import FeatureScorer, parse_features
 from evalign.metrics.learned_file import LearnedFile
 from evalign.tuning.combine import Combination, combine, expand_features, look_at, sharing_text, train
 from evalign.tuning.layers import RatedRows, document_folds
-from evalign.tuning.ridge import UNBOUNDED, Shape, best_shape, fit, held_out, honest
+from evalign.tuning.ridge import UNBOUNDED, Penalty, RatedFeatures, best_penalty, fit, held_out
 from evalign.types import Row
 
 WORDS = ["river", "stone", "bridge", "winter", "letter", "garden", "silver", "music", "shadow", "paper", "window"]
@@ -42,23 +44,25 @@ def test_ridge_is_the_minimum_of_its_definition():
     random = np.random.default_rng(0)
     features = random.normal(size=(50, 4)) * [1, 10, 0.1, 5] + [3, 0, -7, 2]
     ratings = features @ [1, -0.2, 4, 0] + random.normal(size=50)
-    line = fit(features, ratings, np.ones(4), Shape(0.3))
+    data = RatedFeatures(features, ratings, np.ones(4), np.zeros(50))
+    line = fit(data, Penalty(0.3))
     standard = (features - features.mean(0)) / features.std(0)
     # scipy on the stacked system [Z; sqrt(n a) I] w = [y; 0] minimises the same function
     stacked = np.vstack([standard, np.sqrt(50 * 0.3) * np.eye(4)])
     wanted = np.concatenate([ratings - ratings.mean(), np.zeros(4)])
     np.testing.assert_allclose(line.weights, np.linalg.lstsq(stacked, wanted)[0], atol=1e-9)
-    bounded = fit(features, ratings, np.ones(4), Shape(0.3, nonnegative=True))
+    bounded = fit(data, Penalty(0.3, nonnegative=True))
     np.testing.assert_allclose(bounded.weights, lsq_linear(stacked, wanted, (0, np.inf), tol=1e-12).x, atol=1e-6)
     assert line.weights[1] < -1 < bounded.weights[1] == 0
-    upside_down = fit(features, ratings, np.array([1, -1, 1, 1]), Shape(0.3, nonnegative=True))
+    upside_down = fit(replace(data, signs=np.array([1, -1, 1, 1])), Penalty(0.3, nonnegative=True))
     assert upside_down.weights[1] < -1
 
 
 def test_constant_features_weigh_nothing():
     features = np.column_stack([np.arange(20.0), np.full(20, 0.3)])
     for nonnegative in (False, True):
-        line = fit(features, np.arange(20.0), np.ones(2), Shape(1e-9, nonnegative))
+        data = RatedFeatures(features, np.arange(20.0), np.ones(2), np.zeros(20))
+        line = fit(data, Penalty(1e-9, nonnegative))
         assert line.weights[1] == 0
         np.testing.assert_allclose(line(features), np.arange(20.0), atol=1e-5)
 
@@ -67,25 +71,26 @@ def test_held_out_rows_are_predicted_by_lines_that_did_not_see_them():
     """With as many random features as rows, only a line that saw a row can predict it."""
     random = np.random.default_rng(1)
     features, ratings = random.normal(size=(60, 58)), random.normal(size=60)
-    folds = np.arange(60) % 5
-    seen = fit(features, ratings, np.ones(58), Shape(1e-9))(features)
+    data = RatedFeatures(features, ratings, np.ones(58), np.arange(60) % 5)
+    seen = fit(data, Penalty(1e-9))(features)
     assert np.corrcoef(seen, ratings)[0, 1] > 0.9
-    assert abs(np.corrcoef(held_out(features, ratings, np.ones(58), folds, Shape(1e-9)), ratings)[0, 1]) < 0.4
-    assert best_shape(features, ratings, np.ones(58), folds, Shape()).strength >= 1
-    assert np.var(honest(features, ratings, np.ones(58), folds, Shape())) < 0.3
+    assert abs(np.corrcoef(held_out(data, Penalty(1e-9)), ratings)[0, 1]) < 0.4
+    assert best_penalty(data, Penalty()).strength >= 1
+    assert np.var(held_out(data, Penalty(), nested=True)) < 0.3
 
 
 def test_predictions_stay_within_the_ratings_that_the_line_saw():
     """The highest rating lies in one fold: a line that did not see it cannot know that the scale goes so far."""
     features = np.arange(12.0)[:, None]
     ratings, folds = np.arange(12.0) * 10, np.arange(12) // 4
-    for predict in (held_out, honest):
-        predicted = predict(features, ratings, np.ones(1), folds, Shape(1e-9))
+    data = RatedFeatures(features, ratings, np.ones(1), folds)
+    for nested in (False, True):
+        predicted = held_out(data, Penalty(1e-9), nested=nested)
         np.testing.assert_allclose(predicted[folds == 2], 70, atol=0.05)
         np.testing.assert_allclose(predicted[folds == 0], 40, atol=0.05)
-        known = predict(features, ratings, np.ones(1), folds, Shape(1e-9), (0, 95))
+        known = held_out(data, Penalty(1e-9), (0, 95), nested)
         np.testing.assert_allclose(known[8:], [80, 90, 95, 95], atol=0.1)
-        free = predict(features, ratings, np.ones(1), folds, Shape(1e-9), UNBOUNDED)
+        free = held_out(data, Penalty(1e-9), UNBOUNDED, nested)
         np.testing.assert_allclose(free, ratings, atol=0.1)
 
 

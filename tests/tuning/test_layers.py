@@ -6,10 +6,10 @@ import pytest
 import evalign
 from evalign.errors import InputError, SpecError, UndefinedStatisticError
 from evalign.stats.bootstrap import Resampling
-from evalign.tuning.layers import RatedRows, choose, tune_layers
+from evalign.tuning.layers import RatedRows, Search, choose, tune_layers
 from evalign.types import Row
 
-RESAMPLING = Resampling(samples=200, seed=7)
+SEARCH = Search(resampling=Resampling(samples=200, seed=7))
 
 
 def rated(count: int, human: np.ndarray, documents: int = 20) -> RatedRows:
@@ -22,7 +22,7 @@ def test_the_planted_layer_wins_in_every_fold():
     random = np.random.default_rng(1)
     human = random.normal(size=200)
     scores = {"0": random.normal(size=200), "1": human + 0.3 * random.normal(size=200), "2": random.normal(size=200)}
-    tuned = choose(rated(200, human), scores, resampling=RESAMPLING)
+    tuned = choose(rated(200, human), scores, SEARCH)
     assert tuned.best == "1"
     assert tuned.chosen == ("1",) * 5
     assert next(iter(tuned.choices)) == "1"
@@ -35,7 +35,7 @@ def test_choosing_among_noise_is_worth_nothing_on_new_rows():
     random = np.random.default_rng(2)
     human = random.normal(size=60)
     scores = {str(place): random.normal(size=60) for place in range(200)}
-    tuned = choose(rated(60, human), scores, resampling=RESAMPLING)
+    tuned = choose(rated(60, human), scores, SEARCH)
     assert tuned.choices[tuned.best].value > 0.25
     assert tuned.held_out.value < 0.15
 
@@ -46,7 +46,7 @@ def test_one_pass_over_a_model():
     metric = evalign.BERTScore(model="fake")
     human = evalign.BERTScore(model="fake", layer="0").score(texts, texts[::-1])["f1"]
     data = RatedRows(rows, human, [""] * 40, [str(place) for place in range(40)])
-    tuned = tune_layers(metric, data, ("0", "1", "1+2", "2"), resampling=RESAMPLING)
+    tuned = tune_layers(metric, data, ("0", "1", "1+2", "2"), SEARCH)
     assert tuned.best == "0"
     assert tuned.choices["0"].value == pytest.approx(1)
 
@@ -56,11 +56,11 @@ def test_bad_input():
     with pytest.raises(InputError, match="at least 3 rated rows, found 2"):
         tune_layers(evalign.BERTScore(model="fake"), rated(2, human[:2]), ("0",))
     with pytest.raises(SpecError, match="folds=1"):
-        tune_layers(evalign.BERTScore(model="fake"), rated(10, human), ("0",), folds=1)
+        tune_layers(evalign.BERTScore(model="fake"), rated(10, human), ("0",), Search(folds=1))
     with pytest.raises(UndefinedStatisticError, match="two documents"):
-        choose(rated(10, human, documents=1), {"0": human}, resampling=RESAMPLING)
+        choose(rated(10, human, documents=1), {"0": human}, SEARCH)
 
 
 def test_no_layer_is_best_where_none_has_a_value():
     with pytest.raises(UndefinedStatisticError, match="no choice of layers"):
-        choose(rated(6, np.ones(6), documents=6), {"0": np.arange(6.0)}, resampling=Resampling(samples=50))
+        choose(rated(6, np.ones(6), documents=6), {"0": np.arange(6.0)}, Search(resampling=Resampling(samples=50)))

@@ -14,6 +14,7 @@ from evalign.errors import EvalignError, InputError, SpecError, UnsupportedModel
 from evalign.tuning.lstm_start import model_start  # noqa: E402
 from evalign.tuning.lstm_trainee import LSTMSettings, LSTMTrainee  # noqa: E402
 from evalign.tuning.rated_pairs import RatedPair  # noqa: E402
+from evalign.tuning.trainee import load_state  # noqa: E402
 from evalign.tuning.training_loop import fit  # noqa: E402
 from evalign.tuning.training_plan import TrainingPlan  # noqa: E402
 
@@ -102,7 +103,7 @@ def test_state_is_all_that_training_changes(trained):
     trainee, _, _ = trained
     fresh = LSTMTrainee(texts_of(toy_pairs(80, seed=1)), SMALL)
     assert {"table", "from_word", "from_hidden", "bias"} == set(fresh.state())
-    fresh.load_state(trainee.state())
+    load_state(fresh, trainee.state())
     text = ["a violin and the storm"]
     for one in (fresh, trainee):
         one.train(False)

@@ -1,7 +1,7 @@
-"""Fits a baseline: what unrelated pairs of texts score, per layer and field.
+"""Fits a baseline: texts in, the scores of unrelated pairs of them out, per layer and field.
 
-Texts are shuffled and put into small groups; every text meets others of its group, so that a text is encoded once and
-met several times. The mean is the linear baseline, the quantiles are the percentile one.
+Texts are shuffled and paired within small groups, so that each is encoded once and used in several pairs. The mean of
+the scores is the linear baseline, their quantiles are the percentile baseline.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from evalign.metrics.matching_metric import MatchingScorer, PRFMetric
 from evalign.tuning.grid import Setting, depth, grid_scores
 from evalign.types import Row
 
-GROUP = 32  # texts that meet each other
-SHARES = 51  # quantiles kept: every second percent
+GROUP = 32  # texts that are paired with each other
+SHARES = 51  # quantiles: every second percent
 DEFAULT_PAIRS = 10_000
 
 
@@ -34,7 +35,7 @@ def fit_baseline(
     advance: Callable[[int], Any] = lambda _: None,
 ) -> Baseline:
     """The baseline of every single layer and of `more_choices` such as `3+4+6`."""
-    if metric.rescale != "false" or metric.needs_corpus:
+    if metric.rescale or metric.needs_corpus:
         raise SpecError("a baseline is fitted on plain scores: leave out rescale and idf")
     distinct = sorted({text for text in texts if text.strip()})
     rows = list(unrelated_rows(distinct, pairs, seed))
@@ -44,21 +45,16 @@ def fit_baseline(
     quantiles = np.quantile(scores, np.linspace(0, 1, SHARES), axis=1)  # (shares, choices, fields)
     scorer = metric.scorer()
     assert isinstance(scorer, MatchingScorer)
-    said = scorer.signature.settings
+    settings = scorer.signature.settings
     provenance = {
-        "model": said["model"],
-        "match": said["match"],
-        "specials": said["specials"],
-        "overlong": said["overlong"],
-        "prec": said["prec"],
-        "v": said["v"],
+        **{name: settings[name] for name in ("model", "match", "specials", "overlong", "prec", "v")},
         "pairs": len(rows),
         "seed": seed,
         "texts": len(distinct),
         "texts_sha256": hashlib.sha256("\n".join(distinct).encode("utf-8", "surrogatepass")).hexdigest(),
     }
     return Baseline(
-        {choice: _triple(scores[place].mean(axis=0)) for place, choice in enumerate(choices)},
+        {choice: tuple(scores[place].mean(axis=0).tolist()) for place, choice in enumerate(choices)},
         "",
         {
             choice: tuple(tuple(np.round(quantiles[:, place, i], 5).tolist()) for i in range(3))
@@ -79,16 +75,12 @@ def unrelated_rows(texts: Sequence[str], pairs: int, seed: int) -> Iterator[Row]
     if len(groups) > 1 and len(groups[-1]) == 1:  # a text alone meets nobody
         groups[-2:] = [groups[-2] + groups[-1]]
     shifts = range(1, 1 + -(-pairs // len(order)))
-    made = 0
-    for group in groups:
-        for place, text in enumerate(group):
-            for shift in shifts:
-                if made == pairs or shift >= len(group):
-                    break
-                made += 1
-                yield Row(str(made), text, (group[(place + shift) % len(group)],))
-
-
-def _triple(values: Any) -> tuple[float, float, float]:
-    precision, recall, both = values.tolist()
-    return precision, recall, both
+    paired = (
+        (text, group[(place + shift) % len(group)])
+        for group in groups
+        for place, text in enumerate(group)
+        for shift in shifts
+        if shift < len(group)
+    )
+    for number, (text, unrelated) in enumerate(islice(paired, pairs), 1):
+        yield Row(str(number), text, (unrelated,))

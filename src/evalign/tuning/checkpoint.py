@@ -1,7 +1,7 @@
 """Checkpoints of a training run: tensors as safetensors, everything else as JSON, no pickle.
 
-checkpoint.json names the tensor files and their sha256 and is written last, whole or not at all. A kill at any moment
-leaves the checkpoint before or the one after; tensor files that it does not name are remains and are removed.
+checkpoint.json names the tensor files and their sha256 and is written last, whole or not at all. So after a kill at any
+moment there is the old checkpoint or the new one. Tensor files that it does not name are removed.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from evalign.encoders.digest import file_digest
 from evalign.errors import FileFormatError, SpecError
 from evalign.tuning.trainee import torch
 from evalign.tuning.training_plan import Epoch
+from evalign.tuning.training_record import Run, same_run
 
 INDEX = "checkpoint.json"
 OURS = (INDEX, "step-*.safetensors", "best-*.safetensors", ".*.part")
@@ -48,14 +49,15 @@ class Checkpoint:
     best: Tensors  # the weights of the best epoch so far; empty before the first
 
 
-def save_checkpoint(folder: Path, checkpoint: Checkpoint, run: Mapping[str, Any]) -> None:
-    """Replaces the checkpoint in the folder; `run` says whose it is."""
+def save_checkpoint(folder: Path, checkpoint: Checkpoint, run: Run) -> None:
+    """Replaces the checkpoint in the folder by that of `run`."""
     position = checkpoint.position
     groups = {"weights": checkpoint.weights, "moments": checkpoint.moments}
     files = {f"step-{position.step:08d}.safetensors": _flat(groups)}
     if position.best is not None:
         files[f"best-{position.best.number:04d}.safetensors"] = _flat({"best": checkpoint.best})
-    known = _digests(folder, run)
+    previous = _index(folder)
+    known = previous["files"] if previous is not None and same_run(previous["run"], run) else {}
     digests = {}
     for name, tensors in files.items():
         if name.startswith("best-") and name in known and (folder / name).is_file():
@@ -69,26 +71,39 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, run: Mapping[str, Any]
     _tidy(folder, {INDEX, *digests})
 
 
-def load_checkpoint(folder: Path, run: Mapping[str, Any]) -> Checkpoint | None:
-    """The checkpoint in the folder; an error if it is another run's; None if none can be read, and its remains go."""
-    found = _read(folder, run)
-    _tidy(folder, set() if found is None else {INDEX, *found[0]})
-    return None if found is None else found[1]
+def load_checkpoint(folder: Path, run: Run) -> Checkpoint | None:
+    """The checkpoint in the folder; an error if it is another run's; None, and its files removed, if it is damaged."""
+    index = _index(folder)
+    if index is not None and not same_run(index["run"], run):
+        theirs = index["run"]
+        different = sorted(key for key in {*theirs, *run} if theirs.get(key) != run.get(key))
+        raise SpecError(
+            f"{folder}: an unfinished training with another {', '.join(different)}; give the same command to go on "
+            "with it, or delete the folder to start anew"
+        )
+    tensors = None if index is None else _tensors(folder, index["files"])
+    if index is None or tensors is None:
+        _tidy(folder, set())
+        return None
+    _tidy(folder, {INDEX, *index["files"]})
+    return Checkpoint(index["position"], *(_group(tensors, name) for name in ("weights", "moments", "best")))
 
 
-def _read(folder: Path, run: Mapping[str, Any]) -> tuple[dict[str, str], Checkpoint] | None:
-    """The tensor files with their digests, and what they hold."""
+def _index(folder: Path) -> dict[str, Any] | None:
+    """checkpoint.json: whose run it is, the `Position`, and the tensor files with their digests."""
     try:
-        said = json.loads((folder / INDEX).read_text("utf-8"))
-        theirs, position, digests = said["run"], _position(said["position"]), dict(said["files"])
+        index = json.loads((folder / INDEX).read_text("utf-8"))
+        position = index["position"]
+        epochs = tuple(Epoch(**epoch) for epoch in position["epochs"])
+        best = None if position["best"] is None else Epoch(**position["best"])
+        position = Position(**{**position, "epochs": epochs, "best": best})
+        return {"run": dict(index["run"]), "position": position, "files": dict(index["files"])}
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if theirs != json.loads(json.dumps(run)):
-        other = sorted(key for key in {*theirs, *run} if theirs.get(key) != run.get(key))
-        raise SpecError(
-            f"{folder}: an unfinished training with another {', '.join(other)}; give the same command to go on with "
-            "it, or delete the folder to start anew"
-        )
+
+
+def _tensors(folder: Path, digests: Mapping[str, str]) -> Tensors | None:
+    """The contents of the tensor files; None if one is missing or was changed."""
     tensors: dict[str, torch.Tensor] = {}
     try:
         for name, digest in digests.items():
@@ -97,13 +112,7 @@ def _read(folder: Path, run: Mapping[str, Any]) -> tuple[dict[str, str], Checkpo
             tensors.update(load_file(folder / Path(name).name))
     except (OSError, SafetensorError):
         return None
-    return digests, Checkpoint(position, *(_group(tensors, name) for name in ("weights", "moments", "best")))
-
-
-def _position(said: Mapping[str, Any]) -> Position:
-    epochs = tuple(Epoch(**one) for one in said["epochs"])
-    best = None if said["best"] is None else Epoch(**said["best"])
-    return Position(**{**said, "epochs": epochs, "best": best})
+    return tensors
 
 
 def _flat(groups: Mapping[str, Tensors]) -> dict[str, torch.Tensor]:
@@ -119,17 +128,8 @@ def _group(tensors: Tensors, group: str) -> Tensors:
     return {name.removeprefix(f"{group}/"): tensor for name, tensor in tensors.items() if name.startswith(f"{group}/")}
 
 
-def _digests(folder: Path, run: Mapping[str, Any]) -> dict[str, str]:
-    """The tensor files that this very run wrote."""
-    try:
-        said = json.loads((folder / INDEX).read_text("utf-8"))
-        return dict(said["files"]) if said["run"] == json.loads(json.dumps(run)) else {}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-
-
 def _tidy(folder: Path, wanted: set[str]) -> None:
-    for file in (one for pattern in OURS for one in folder.glob(pattern)):
+    for file in (path for pattern in OURS for path in folder.glob(pattern)):
         if file.name not in wanted:
             try:
                 file.unlink(missing_ok=True)

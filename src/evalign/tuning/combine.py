@@ -1,8 +1,8 @@
-"""Trains `learned`: named features of rated rows in, a signed file out, with the error on rows that were not seen.
+"""Trains `learned`: named features of rated rows in, a file with their weights out, and the error on held-out rows.
 
     rows -> features, each model encoding once -> standardise -> ridge, its strength by cross-validation -> file
 
-Rows that share a text stay in one fold, so that no text is judged by weights that saw it elsewhere.
+Rows that share a text stay in one fold, so that no text is predicted by weights that were fitted on it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from evalign.stats.correlation import pearson, spearman
 from evalign.tuning.grid import depth
 from evalign.tuning.layers import DEFAULT_FOLDS, RatedRows, document_folds
 from evalign.tuning.rated_pairs import RatedPair, text_groups
-from evalign.tuning.ridge import FEWEST_FOLDS, Shape, best_shape, ends_of, fit, held_out, honest
+from evalign.tuning.ridge import FEWEST_FOLDS, Penalty, RatedFeatures, best_penalty, fit, held_out
 from evalign.types import Floats, Row
 from evalign.version import __version__
 
@@ -59,7 +59,7 @@ class Agreement:
 
 @dataclass(frozen=True, eq=False)
 class Combined:
-    """The file, how it does on rows not seen, and how the best single feature does there."""
+    """The file, its agreement on held-out rows, and that of the best single feature."""
 
     file: LearnedFile
     held_out: Agreement
@@ -69,25 +69,25 @@ class Combined:
 
 
 def expand_features(specs: Iterable[str]) -> list[Feature]:
-    """Written features, each once; `layers(bertscore)` is every layer's every field, `layers(bertscore).f1` one."""
-    found: list[Feature] = []
+    """Features from specs, each once; `layers(bertscore)` is every field of every layer, `layers(bertscore).f1` one."""
+    features: list[Feature] = []
     for spec in specs:
-        given = WRITTEN.fullmatch(spec)
-        if given is None or not given["spec"].strip().startswith("layers("):
-            found += parse_features(spec)
+        parts = WRITTEN.fullmatch(spec)
+        if parts is None or not parts["spec"].strip().startswith("layers("):
+            features += parse_features(spec)
             continue
-        inner = metric(given["spec"].strip().removeprefix("layers(").removesuffix(")"))
+        inner = metric(parts["spec"].strip().removeprefix("layers(").removesuffix(")"))
         if not isinstance(inner, TokenMetric):
             raise SpecError(f"feature {spec!r}: {inner.name} has no layers")
         for layer in range(depth(inner) + 1):
-            found += fields_of(replace(inner, layer=str(layer)), given["field"] or EVERY_FIELD)
-    if not found:
+            features += fields_of(replace(inner, layer=str(layer)), parts["field"] or EVERY_FIELD)
+    if not features:
         raise SpecError("nothing to combine: name features, as in bertscore.f1, chrf or layers(bertscore)")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(features))
 
 
 def sharing_text(rows: Sequence[Row]) -> list[str]:
-    """What must stay in one fold: a label that rows have in common if they share a source, candidate or reference."""
+    """A label per row, the same for rows that share a source, candidate or reference: they stay in one fold."""
     pairs: list[RatedPair] = []
     firsts: list[int] = []
     for row in rows:
@@ -103,33 +103,29 @@ def combine(
     plan: Combination | None = None,
     advance: Callable[[int], Any] = lambda _: None,
 ) -> Combined:
-    """Looks at every row once, then trains."""
+    """Computes the features of every row once, then trains."""
     plan = plan or Combination()
     check_ratings(rated, plan)
-    scorer = FeatureScorer(features, rated.rows if any(_needs_corpus(one) for one in features) else None)
+    scorer = FeatureScorer(features, rated.rows)
     values, problems = look_at(scorer, rated.rows, advance)
-    kept = np.flatnonzero(np.isfinite(values).all(axis=1))
-    if len(kept) < len(rated.rows):
-        places = kept.tolist()
-        rows = [rated.rows[place] for place in places]
-        groups, documents = ([labels[place] for place in places] for labels in (rated.groups, rated.documents))
-        rated = RatedRows(rows, np.asarray(rated.human)[kept], groups, documents)
-        if not rows:
-            raise InputError(f"no row could be scored: {'; '.join(problems)}")
-    return replace(train(rated, values[kept], scorer, plan), left_out=dict(problems))
+    scored = np.flatnonzero(np.isfinite(values).all(axis=1))
+    if not len(scored):
+        raise InputError(f"no row could be scored: {'; '.join(problems)}")
+    return replace(train(rated.part(scored), values[scored], scorer, plan), left_out=dict(problems))
 
 
 def train(rated: RatedRows, values: Floats, scorer: FeatureScorer, plan: Combination) -> Combined:
-    """The same from features that are there, (rows, features)."""
+    """The same from the rows' features, (rows, features)."""
     check_ratings(rated, plan)
     human = np.asarray(rated.human, dtype=np.float64)
     folds = document_folds(rated.documents, plan.folds, plan.seed)
-    signs = np.array([float(one.sign) for one in scorer.features])
-    shape = best_shape(values, human, signs, folds, Shape(nonnegative=plan.nonnegative))
-    line = fit(values, human, signs, shape)
-    low, high = plan.scale or ends_of(human)
-    reached = _agreement(honest(values, human, signs, folds, shape, plan.scale), human)
-    single, alone = _best_single(values, human, folds, plan)
+    signs = np.array([float(feature.sign) for feature in scorer.features])
+    data = RatedFeatures(values, human, signs, folds)
+    penalty = best_penalty(data, Penalty(nonnegative=plan.nonnegative))
+    line = fit(data, penalty)
+    low, high = plan.scale or data.ends()
+    reached = _agreement(held_out(data, penalty, plan.scale, nested=True), human)
+    single, alone = _best_single(data, plan)
     features = _settled(scorer)
     trained: dict[str, Any] = {
         "evalign": __version__,
@@ -138,13 +134,13 @@ def train(rated: RatedRows, values: Floats, scorer: FeatureScorer, plan: Combina
         "documents": len(set(rated.documents)),
         "folds": plan.folds,
         "seed": plan.seed,
-        "strength": shape.strength,
+        "strength": penalty.strength,
         "nonnegative": plan.nonnegative,
         **{name: round(value, 6) for name, value in vars(reached).items()},
     }
     terms = tuple(
-        Term(str(one), signature, *(float(number) for number in numbers))
-        for one, signature, *numbers in zip(
+        Term(str(feature), signature, *(float(number) for number in numbers))
+        for feature, signature, *numbers in zip(
             features, scorer.signatures, line.means, line.scales, line.weights, strict=True
         )
     )
@@ -154,14 +150,14 @@ def train(rated: RatedRows, values: Floats, scorer: FeatureScorer, plan: Combina
 def look_at(
     scorer: FeatureScorer, rows: Sequence[Row], advance: Callable[[int], Any] = lambda _: None
 ) -> tuple[Floats, Counter[str]]:
-    """(rows, features), NaN where a row cannot be scored; why, and how often."""
-    metrics = list(dict.fromkeys(one.metric for one in scorer.features if one.metric is not None))
+    """Features (rows, features), NaN where a row cannot be scored; and how often each reason for that occurred."""
+    metrics = list(dict.fromkeys(feature.metric for feature in scorer.features if feature.metric is not None))
     parts: list[Floats] = []
     problems: Counter[str] = Counter()
     for start in range(0, len(rows), BLOCK_ROWS):
         block = list(rows[start : start + BLOCK_ROWS])
         values = np.full((len(block), len(scorer.features)), np.nan)
-        complete = [place for place, row in enumerate(block) if not any(one.lacks(row) for one in metrics)]
+        complete = [place for place, row in enumerate(block) if not any(used.lacks(row) for used in metrics)]
         problems["nothing to compare with"] += len(block) - len(complete)
         try:
             values[complete] = scorer.look([block[place] for place in complete]).values
@@ -177,7 +173,7 @@ def look_at(
 
 
 def check_ratings(rated: RatedRows, plan: Combination) -> None:
-    """Raises for ratings that nothing can be learned from, and for plans that cannot be followed."""
+    """Raises for constant ratings, too few documents, and folds or scales that cannot be."""
     if plan.folds < FEWEST_FOLDS:
         raise SpecError(
             f"folds={plan.folds}: expected at least {FEWEST_FOLDS}, one to judge on, others to choose the shrinkage by"
@@ -201,14 +197,14 @@ def check_ratings(rated: RatedRows, plan: Combination) -> None:
         )
 
 
-def _best_single(values: Floats, human: Floats, folds: Any, plan: Combination) -> tuple[int, Agreement]:
-    """The feature that alone, as a line, predicts best; it is chosen on all rows, which favours it."""
-    ones, found = np.ones(1), []
-    for column in range(values.shape[1]):
-        predicted = held_out(values[:, [column]], human, ones, folds, Shape(1e-6), plan.scale)
-        found.append((float(((predicted - human) ** 2).mean()), column, predicted))
-    _, best, predicted = min(found, key=lambda one: one[:2])
-    return best, _agreement(predicted, human)
+def _best_single(data: RatedFeatures, plan: Combination) -> tuple[int, Agreement]:
+    """The feature whose own line predicts best; it is chosen on all rows, which favours it."""
+    agreements = []
+    for column in range(data.features.shape[1]):
+        alone = replace(data, features=data.features[:, [column]], signs=np.ones(1))
+        agreements.append(_agreement(held_out(alone, Penalty(1e-6), plan.scale), data.ratings))
+    best = min(range(len(agreements)), key=lambda column: agreements[column].rmse)
+    return best, agreements[best]
 
 
 def _agreement(predicted: Floats, human: Floats) -> Agreement:
@@ -221,18 +217,19 @@ def _agreement(predicted: Floats, human: Floats) -> Agreement:
 
 
 def _settled(scorer: FeatureScorer) -> list[Feature]:
-    """The features with layers and paths written out: neither a new default nor another folder changes a file."""
+    """The features with layers and paths written out: neither a new default nor another folder changes them."""
     settled = []
-    for one in scorer.features:
-        if one.metric is not None:
-            layer = {"layer": scorer.layers_of(one.metric)} if isinstance(one.metric, TokenMetric) else {}
-            one = replace(one, metric=replace(one.metric, **_lasting(one.metric), **layer))
-        settled.append(one)
+    for feature in scorer.features:
+        used = feature.metric
+        if used is not None:
+            layer = {"layer": scorer.layers_of(used)} if isinstance(used, TokenMetric) else {}
+            feature = replace(feature, metric=replace(used, **_lasting(used), **layer))
+        settled.append(feature)
     return settled
 
 
 def _lasting(metric: Metric) -> dict[str, Any]:
-    """Options that mean the same on another machine's processor and, for files of this one, in another folder."""
+    """Changed options, so that they mean the same on another processor and, for local files, in another folder."""
     changed: dict[str, Any] = {}
     for item in fields(metric):
         value = getattr(metric, item.name)
@@ -241,7 +238,3 @@ def _lasting(metric: Metric) -> dict[str, Any]:
         elif item.name in PATHS and value not in NO_PATHS and PATHS[item.name](value):
             changed[item.name] = os.path.abspath(value)
     return changed
-
-
-def _needs_corpus(one: Feature) -> bool:
-    return one.metric is not None and one.metric.needs_corpus

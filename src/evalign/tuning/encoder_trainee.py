@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,24 +60,19 @@ class EncoderTrainee:
     def vectors(self, texts: Sequence[str]) -> torch.Tensor:
         """Pooled last-layer vectors (texts, width); texts of like length run together, or padding is half the work."""
         sequences = self._ids(texts)
-        batches = plan_batches([len(one) for one in sequences], TOKEN_BUDGET if self._device == "cpu" else sys.maxsize)
-        found = torch.cat([self._pooled([sequences[index] for index in batch]) for batch in batches])
+        batches = plan_batches(list(map(len, sequences)), TOKEN_BUDGET if self._device == "cpu" else sys.maxsize)
+        vectors = torch.cat([self._pooled([sequences[index] for index in batch]) for batch in batches])
         order = [index for batch in batches for index in batch]
-        return found[torch.tensor(np.argsort(order), device=found.device)]
+        return vectors[torch.tensor(np.argsort(order), device=vectors.device)]
 
     def parameters(self) -> Iterator[torch.nn.Parameter]:
-        """All that the vectors depend on."""
-        return (one for one in self._trained().values() if isinstance(one, torch.nn.Parameter))
+        """The values of `state`."""
+        return (tensor for tensor in self.state().values() if isinstance(tensor, torch.nn.Parameter))
 
     def state(self) -> dict[str, torch.Tensor]:
-        """The same by name."""
-        return self._trained()
-
-    def load_state(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Puts back what `state` gave."""
-        with torch.no_grad():
-            for name, parameter in self._trained().items():
-                parameter.copy_(state[name])
+        """All parameters that the vectors depend on."""
+        named = self._model.named_parameters()
+        return {name: tensor for name, tensor in named if tensor.requires_grad and "pooler" not in name}
 
     def train(self, mode: bool = True) -> object:
         """With dropout, or without."""
@@ -102,26 +97,16 @@ class EncoderTrainee:
         pooling = {f"pooling_mode_{name}": mode == self._pooling for mode, name in modes.items()}
         parts = [("0", "", "Transformer"), ("1", "1_Pooling", "Pooling")]
         (folder / "1_Pooling").mkdir()
-        _write(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": self._width} | pooling)
+        width = {"word_embedding_dimension": int(self._model.config.hidden_size)}
+        _write(folder / "1_Pooling" / "config.json", width | pooling)
         _write(folder / "sentence_bert_config.json", {"max_seq_length": self.max_length, "do_lower_case": False})
         _write(folder / "modules.json", [
             {"idx": int(name), "name": name, "path": path, "type": f"sentence_transformers.models.{kind}"}
             for name, path, kind in parts
         ])  # fmt: skip
 
-    @property
-    def _width(self) -> int:
-        return int(self._model.config.hidden_size)
-
-    def _trained(self) -> dict[str, torch.Tensor]:
-        return {
-            name: parameter
-            for name, parameter in self._model.named_parameters()
-            if parameter.requires_grad and "pooler" not in name
-        }
-
     def _pooled(self, sequences: list[list[int]]) -> torch.Tensor:
-        ids, mask = (torch.from_numpy(one).to(self._device) for one in pad(sequences, self._pad))
+        ids, mask = (torch.from_numpy(array).to(self._device) for array in pad(sequences, self._pad))
         states: torch.Tensor = self._model(input_ids=ids, attention_mask=mask).last_hidden_state
         if self._pooling == "cls":
             return states[:, 0]
@@ -141,7 +126,7 @@ class EncoderTrainee:
 
 
 def _identity(located: Located, device: str) -> str:
-    """All but the texts and the plan that decides the trained weights: dropout is in the config, tokens are not."""
+    """Everything but the texts and the plan that decides the trained weights; dropout is in the config."""
     files = {name: file_digest(located.directory / f"{name}.json")[:8] for name in ("config", "tokenizer")}
     parts = files | {"transformers": transformers.__version__, "device": device}
     return "|".join([located.pinned, *(f"{key}:{value}" for key, value in parts.items())])

@@ -74,7 +74,7 @@ def layer_choices(depth: int, kind: str) -> tuple[str, ...]:
 
 
 def _scorer(metric: TokenMetric, rows: Iterable[Row]) -> TokenScorer:
-    scorer = replace(metric, layer="all").scorer(rows if metric.needs_corpus else None)
+    scorer = replace(metric, layer="all").scorer(rows)
     if not isinstance(scorer, TokenScorer):
         raise SpecError(f"{metric.name} has no layers to choose from")
     return scorer

@@ -1,7 +1,7 @@
-"""The vectors that words have before an LSTM is trained: the texts it will see in, `WordRows` and their table out.
+"""The vectors that words have before an LSTM is trained: the training texts in, `WordRows` and their table out.
 
-`random` knows only the training texts. A model's name or directory lends its word-embedding rows, reduced to their
-principal components: a good start is worth a lot where there are a thousand pairs (docs/lstm.md).
+`random` draws them. Otherwise they are the rows of a model's embedding table, reduced to their principal components:
+that start gives a much better result with a thousand pairs (docs/lstm.md).
 """
 
 from __future__ import annotations
@@ -93,6 +93,6 @@ def _principal(vectors: Floats, width: int) -> Floats:
 def _group_means(whole: Sequence[str], vectors: Floats, words: WordRows) -> Floats:
     groups = [words.group_rows(word) for word in whole]
     buckets = np.concatenate(groups) - len(words.vocabulary)
-    owners = np.repeat(np.arange(len(whole)), [len(some) for some in groups])
+    owners = np.repeat(np.arange(len(whole)), [len(rows) for rows in groups])
     has = sparse.csr_matrix((np.ones(len(owners)), (buckets, owners)), shape=(words.buckets, len(whole)))
     return np.asarray(has @ vectors / np.maximum(has.sum(axis=1), 1))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -17,14 +17,10 @@ from evalign.encoders.lstm.cell import GATES, CellWeights
 from evalign.encoders.lstm.encoder import POOLINGS, LSTMModel
 from evalign.encoders.lstm.file import FILE_NAME, save_lstm
 from evalign.encoders.lstm.words import split_words, word_vectors
-from evalign.errors import InputError, MissingExtraError, SpecError, nearest
+from evalign.errors import InputError, SpecError, nearest
 from evalign.tuning.lstm_start import RANDOM, model_start, random_start, word_width
+from evalign.tuning.trainee import torch
 from evalign.version import __version__
-
-try:
-    import torch
-except ImportError as error:
-    raise MissingExtraError("training", "train") from error
 
 
 @dataclass(frozen=True)
@@ -88,12 +84,6 @@ class LSTMTrainee(torch.nn.Module):
         """What is trained, by name; word vectors only if they are."""
         return dict(self.named_parameters())
 
-    def load_state(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Puts back what `state` gave."""
-        with torch.no_grad():
-            for name, parameter in self.state().items():
-                parameter.copy_(state[name])
-
     def save(self, path: Path) -> None:
         """Writes the file for `lstm(file=...)` into a folder, or under a name that is not one."""
         save_lstm(self._model(), path / FILE_NAME if path.is_dir() else path)
@@ -105,7 +95,7 @@ class LSTMTrainee(torch.nn.Module):
 
 
 def _untrained(settings: LSTMSettings) -> list[torch.nn.Parameter]:
-    """Uniform within 1/sqrt(size), as torch begins; the forget gate starts open, so that early words are not lost."""
+    """Uniform within 1/sqrt(size), as in torch; the forget gate starts open, so that early words are not lost."""
     source = torch.Generator().manual_seed(settings.seed)
     columns, bound = len(GATES) * settings.size, 1 / math.sqrt(settings.size)
     from_word, from_hidden = (
@@ -113,4 +103,4 @@ def _untrained(settings: LSTMSettings) -> list[torch.nn.Parameter]:
     )
     bias = torch.zeros(2, columns)
     bias[:, : settings.size] = 1.0  # the first of GATES
-    return [torch.nn.Parameter(one) for one in (from_word, from_hidden, bias)]
+    return [torch.nn.Parameter(tensor) for tensor in (from_word, from_hidden, bias)]

@@ -1,7 +1,7 @@
 """From a rating to the similarity that a pair of texts should get: a straight line, or a table.
 
-In: what a user wrote as `--mapping`: `opusparcus`, `linear(1,5)`, `linear`, `1=0.1,2=0.4,3=0.9`, or a file with such a
-table. Out: a `RatingMapping`, which refuses every rating that it was not made for and prints as it is written.
+In: the text of `--mapping`: `opusparcus`, `linear(1,5)`, `linear`, `1=0.1,2=0.4,3=0.9`, or a file with such a table.
+Out: a `RatingMapping`, a function that raises for ratings outside it and prints as it is written.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from evalign.errors import FileFormatError, InputError, SpecError
 
@@ -20,14 +19,6 @@ NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 LINEAR = re.compile(rf"linear\(\s*({NUMBER})\s*,\s*({NUMBER})\s*\)")
 ENTRY = re.compile(rf"({NUMBER})\s*=\s*({NUMBER})")
 FORMS = "opusparcus, linear, linear(low,high), a table as in 1=0.1,2=0.4,3=0.9, or a file with such a table"
-
-
-class RatingMapping(Protocol):
-    """What a rating is worth between -1 and 1."""
-
-    def __call__(self, rating: float) -> float:
-        """The similarity; an `InputError` for a rating outside the mapping."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,41 +69,33 @@ class Table:
 
 
 # Paraphrase ratings of Opusparcus, as the German summaries study maps them.
-OPUSPARCUS = Table(
-    ((1, 0.05), (1.5, 0.1), (2, 0.2), (2.5, 0.3), (3, 0.5), (3.5, 0.7), (4, 0.85)), "opusparcus"
-)  # fmt: skip
-PRESETS: Mapping[str, RatingMapping] = {"opusparcus": OPUSPARCUS}
+OPUSPARCUS = Table(((1, 0.05), (1.5, 0.1), (2, 0.2), (2.5, 0.3), (3, 0.5), (3.5, 0.7), (4, 0.85)), "opusparcus")
+RatingMapping = Linear | Table
 
 
 def parse_mapping(text: str, ratings: Iterable[float]) -> RatingMapping:
     """The mapping that `text` describes; `linear` alone runs from the lowest to the highest of the `ratings`."""
     text = text.strip()
-    if text in PRESETS:
-        return PRESETS[text]
+    if text == OPUSPARCUS.name:
+        return OPUSPARCUS
     if text == "linear":
-        found = list(ratings)
-        if not found:
+        values = list(ratings)
+        if not values:
             raise InputError("mapping linear: there are no ratings to take its ends from")
-        if min(found) == max(found):
-            raise InputError(f"all ratings are {found[0]:g}: nothing can be learned from constant ratings")
-        return Linear(min(found), max(found))
+        if min(values) == max(values):
+            raise InputError(f"all ratings are {values[0]:g}: nothing can be learned from constant ratings")
+        return Linear(min(values), max(values))
     if line := LINEAR.fullmatch(text):
         return Linear(float(line[1]), float(line[2]))
     if "=" not in text and os.path.isfile(text):  # Path.is_file fails on what is too long for a name
-        return _table(_read(Path(text)), text)
-    return _table(text, text)
-
-
-def _table(entries: str, given: str) -> Table:
+        try:
+            entries = Path(text).read_text("utf-8")
+        except (OSError, ValueError) as error:
+            raise FileFormatError(f"{text}: cannot be read as a table of ratings ({error})") from error
+    else:
+        entries = text
     parts = [part.strip() for part in re.split(r"[,\n]", entries) if part.strip()]
     matched = [ENTRY.fullmatch(part) for part in parts]
     if not parts or None in matched:
-        raise SpecError(f"mapping {given[:60]!r}: expected {FORMS}")
+        raise SpecError(f"mapping {text[:60]!r}: expected {FORMS}")
     return Table(tuple((float(entry[1]), float(entry[2])) for entry in matched if entry))
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise FileFormatError(f"{file}: cannot be read as a table of ratings ({error})") from error

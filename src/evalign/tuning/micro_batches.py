@@ -1,8 +1,8 @@
-"""Vectors and gradients of a batch in as small parts as memory allows, with the result of the whole batch.
+"""Gradients and cosines of a batch, computed in parts that fit into memory, equal to those of the whole batch.
 
-CoSENT compares every pair of the batch with every other, so its gradient is no sum over parts. Therefore, in parts: all
-vectors first, without gradient; the loss and its gradient by vector; then part by part again, backwards from there.
-Dropout of a part is drawn from the same seed both times.
+CoSENT compares every pair of the batch with every other, so its gradient is no sum over parts. Therefore all vectors
+are computed first, part by part and without gradient; then the loss and its gradient by vector; then each part again
+with gradient, from which the parameters' gradients follow. Dropout of a part is drawn from the same seed both times.
 """
 
 from __future__ import annotations
@@ -20,24 +20,19 @@ from evalign.types import Floats
 def add_gradients(trainee: Trainee, pairs: Sequence[RatedPair], loss: Loss, micro: int, seed: Sequence[int]) -> float:
     """Puts the gradient of the whole batch's loss on the parameters; gives the loss."""
     if micro >= len(pairs):
-        seed_dropout(seed, 0)
-        value = _loss(_sides(trainee, pairs), pairs, loss)
+        value = _loss(_sides(trainee, pairs, [*seed, 0]), pairs, loss)
         value.backward()  # type: ignore[no-untyped-call]
         return float(value.detach())
     parts = [pairs[start : start + micro] for start in range(0, len(pairs), micro)]
-    found = []
     with torch.no_grad():
-        for number, part in enumerate(parts):
-            seed_dropout(seed, number)
-            found.append(_sides(trainee, part))
-    whole = torch.cat(found, dim=1).requires_grad_()
+        vectors = [_sides(trainee, part, [*seed, number]) for number, part in enumerate(parts)]
+    whole = torch.cat(vectors, dim=1).requires_grad_()
     value = _loss(whole, pairs, loss)
     value.backward()  # type: ignore[no-untyped-call]
     assert whole.grad is not None
     for number, part in enumerate(parts):
-        seed_dropout(seed, number)
         gradient = whole.grad[:, number * micro : (number + 1) * micro]
-        _sides(trainee, part).backward(gradient)  # type: ignore[no-untyped-call]
+        _sides(trainee, part, [*seed, number]).backward(gradient)  # type: ignore[no-untyped-call]
     return float(value.detach())
 
 
@@ -58,17 +53,13 @@ def cosines(trainee: Trainee, pairs: Sequence[RatedPair], micro: int) -> Floats:
     return np.asarray((first * second).sum(axis=1) / np.where(scale > 0, scale, 1))
 
 
-def seed_dropout(seed: Sequence[int], part: int) -> None:
-    """Torch's generators depend on the seed, the step and the part alone: nothing has to be saved of them."""
-    torch.manual_seed(int(np.random.SeedSequence([*seed, part]).generate_state(1, np.uint64)[0]))
-
-
-def _sides(trainee: Trainee, pairs: Sequence[RatedPair]) -> torch.Tensor:
-    """(2, pairs, width): both sides in one pass."""
+def _sides(trainee: Trainee, pairs: Sequence[RatedPair], seed: Sequence[int]) -> torch.Tensor:
+    """(2, pairs, width): both sides in one pass; dropout depends on the seed alone, so no generator is saved."""
+    torch.manual_seed(int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]))
     vectors = trainee.vectors([pair.first for pair in pairs] + [pair.second for pair in pairs])
     return vectors.reshape(2, len(pairs), -1)
 
 
 def _loss(sides: torch.Tensor, pairs: Sequence[RatedPair], loss: Loss) -> torch.Tensor:
-    wanted = torch.tensor(targets(pairs), dtype=torch.float32, device=sides.device)
-    return loss(torch.cosine_similarity(sides[0].float(), sides[1].float(), dim=-1), wanted)
+    similarities = torch.tensor(targets(pairs), dtype=torch.float32, device=sides.device)
+    return loss(torch.cosine_similarity(sides[0].float(), sides[1].float(), dim=-1), similarities)

@@ -1,4 +1,4 @@
-"""Losses on the cosines of rated pairs: cosine regression, and CoSENT, which only asks for the right order.
+"""Losses on the cosines of rated pairs: cosine regression, and CoSENT, which is about their order alone.
 
 In: cosines (batch,) with gradient and the similarities they should have (batch,). Out: one number to minimise.
 """

@@ -1,7 +1,6 @@
-"""Rated pairs: from rows with a human score to what the training loop reads, and the split into train and dev.
+"""Rated pairs: rows with a human score and a mapping of ratings in, `RatedPairs` in the same order out; their split.
 
-In: any row source and a mapping of ratings. Out: `RatedPairs`, whose order is the file's. Pairs that share a text stay
-on one side of the split: a sentence that was trained on would flatter the dev score.
+Pairs that share a text stay on one side of the split into train and dev, or the dev score would be too high.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 from evalign.data.rows import RowSource
 from evalign.errors import FileFormatError, InputError, UndefinedStatisticError
 from evalign.stats.estimate import FEWEST_ROWS
-from evalign.tuning.mappings import RatingMapping, parse_mapping
+from evalign.tuning.mappings import parse_mapping
 from evalign.types import Floats, Row
 
 DEFAULT_MAPPING = "linear"
@@ -59,13 +58,22 @@ def read_pairs(source: RowSource, mapping: str = DEFAULT_MAPPING, aspect: str | 
             rated.append((row, rating))
             left_out["empty text"] += len(row.references) - len(_compared(row))
         names |= dict.fromkeys(row.human) if isinstance(row.human, Mapping) else {}
-    _check_count(rated, names, aspect)
-    worth = parse_mapping(mapping, (rating for _, rating in rated))
+    if not rated:
+        rather = f" named {aspect}, only {', '.join(map(str, names))}" if aspect and names else ""
+        raise InputError(f"there are no ratings{rather}: the human field must hold numbers (--human-field, --aspect)")
+    if (count := sum(len(_compared(row)) for row, _ in rated)) < 2:
+        raise InputError(f"training needs at least two rated pairs of texts, found {count}")
+    similarity_of = parse_mapping(mapping, (rating for _, rating in rated))
     pairs = []
     for row, rating in rated:
-        similarity = _similarity(worth, rating, row)
+        try:
+            similarity = similarity_of(rating)
+        except InputError as error:
+            raise InputError(f"row {row.id}: {error}") from None
         pairs += [RatedPair(row.candidate, reference, similarity, row.id) for reference in _compared(row)]
-    return RatedPairs(tuple(_varied(pairs)), str(worth), dict(+left_out))
+    if len({pair.similarity for pair in pairs}) == 1:
+        raise InputError("all ratings are worth the same similarity: nothing can be learned from constant ratings")
+    return RatedPairs(tuple(pairs), str(similarity_of), dict(+left_out))
 
 
 def split(pairs: Sequence[RatedPair], share: float, seed: int) -> tuple[list[RatedPair], list[RatedPair]]:
@@ -96,7 +104,7 @@ def text_groups(pairs: Sequence[RatedPair]) -> np.ndarray[Any, np.dtype[np.int64
     """A number per pair; pairs that share a text, or are joined by pairs that do, have the same one."""
     leader: dict[str, str] = {}
 
-    def found(text: str) -> str:
+    def root(text: str) -> str:
         path = [text]
         while leader.setdefault(path[-1], path[-1]) != path[-1]:
             path.append(leader[path[-1]])
@@ -104,9 +112,9 @@ def text_groups(pairs: Sequence[RatedPair]) -> np.ndarray[Any, np.dtype[np.int64
         return path[-1]
 
     for pair in pairs:
-        leader[found(pair.first)] = found(pair.second)
+        leader[root(pair.first)] = root(pair.second)
     numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(found(pair.first), len(numbers)) for pair in pairs], dtype=np.int64)
+    return np.array([numbers.setdefault(root(pair.first), len(numbers)) for pair in pairs], dtype=np.int64)
 
 
 def targets(pairs: Sequence[RatedPair]) -> Floats:
@@ -141,31 +149,10 @@ def rating_of(row: Row, aspect: str | None) -> float | None:
 
 def digest(pairs: Sequence[RatedPair]) -> str:
     """sha256 of everything that training sees."""
-    said = [[pair.first, pair.second, pair.similarity] for pair in pairs]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
-
-
-def _similarity(worth: RatingMapping, rating: float, row: Row) -> float:
-    try:
-        return worth(rating)
-    except InputError as error:
-        raise InputError(f"row {row.id}: {error}") from None
+    contents = [[pair.first, pair.second, pair.similarity] for pair in pairs]
+    return hashlib.sha256(json.dumps(contents).encode()).hexdigest()
 
 
 def _compared(row: Row) -> list[str]:
     """The references that can be compared with the candidate."""
     return [reference for reference in row.references if row.candidate.strip() and reference.strip()]
-
-
-def _check_count(rated: Sequence[tuple[Row, float]], names: Iterable[Any], aspect: str | None) -> None:
-    if not rated:
-        rather = f" named {aspect}, only {', '.join(map(str, names))}" if aspect and names else ""
-        raise InputError(f"there are no ratings{rather}: the human field must hold numbers (--human-field, --aspect)")
-    if (count := sum(len(_compared(row)) for row, _ in rated)) < 2:
-        raise InputError(f"training needs at least two rated pairs of texts, found {count}")
-
-
-def _varied(pairs: list[RatedPair]) -> list[RatedPair]:
-    if len({pair.similarity for pair in pairs}) == 1:
-        raise InputError("all ratings are worth the same similarity: nothing can be learned from constant ratings")
-    return pairs

@@ -1,11 +1,11 @@
-"""Ridge regression on standardised features, with free or non-negative weights, chosen by cross-validation.
+"""Ridge regression on standardised features, with free or non-negative weights, its strength by cross-validation.
 
-Pure functions of arrays: features (rows, features), ratings, and the fold of every row.
+Pure functions: `RatedFeatures` and a `Penalty` in, a `Line` or predictions out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,16 +13,38 @@ import numpy as np
 from evalign.types import Floats, Ints
 
 UNBOUNDED = (-np.inf, np.inf)
-FEWEST_FOLDS = 3  # one is judged, and the strength is chosen by the others
+FEWEST_FOLDS = 3  # one is predicted, and the strength is chosen by the others
 STRENGTHS = tuple(float(10.0**power) for power in np.arange(-4, 1.5, 0.5))  # shrinkage per row
-
 
 Ends = tuple[float, float]
 
 
+@dataclass(frozen=True, eq=False)
+class RatedFeatures:
+    """Features (rows, features), the rating and the fold of every row, and the sign (1 or -1) of every feature."""
+
+    features: Floats
+    ratings: Floats
+    signs: Floats
+    folds: Ints
+
+    def part(self, rows: Ints) -> RatedFeatures:
+        """Some of the rows."""
+        return replace(self, features=self.features[rows], ratings=self.ratings[rows], folds=self.folds[rows])
+
+    def ends(self) -> Ends:
+        """The lowest and the highest rating."""
+        return float(self.ratings.min()), float(self.ratings.max())
+
+    def splits(self) -> Iterator[tuple[Ints, RatedFeatures]]:
+        """For every fold, its rows and the data without them."""
+        for fold in np.unique(self.folds):
+            yield np.flatnonzero(self.folds == fold), self.part(np.flatnonzero(self.folds != fold))
+
+
 @dataclass(frozen=True)
-class Shape:
-    """How weights may look: how much they are shrunk, and whether more of a feature may only be better."""
+class Penalty:
+    """How much weights are shrunk, and whether none may go against its feature's sign."""
 
     strength: float = 0.1
     nonnegative: bool = False
@@ -42,19 +64,17 @@ class Line:
         return np.asarray(self.intercept + ((features - self.means) / self.scales) @ self.weights)
 
 
-def fit(features: Floats, ratings: Floats, signs: Floats, shape: Shape) -> Line:
-    """min |y - Zw|^2 / n + strength |w|^2 over standardised Z; with `nonnegative` no w may go against its sign.
-
-    A feature that is constant has weight 0.
-    """
+def fit(data: RatedFeatures, penalty: Penalty) -> Line:
+    """min |y - Zw|^2 / n + strength |w|^2 over standardised Z; a constant feature has weight 0."""
+    features, ratings, signs = data.features, data.ratings, data.signs
     means, scales = features.mean(axis=0), features.std(axis=0)
     constant = scales <= 1e-12 * np.maximum(1, np.abs(means))
     scales = np.where(constant, 1.0, scales)
     standard = np.where(constant, 0.0, (features - means) / scales)
     centred = ratings - ratings.mean()
-    inner = standard.T @ standard / len(ratings) + shape.strength * np.eye(features.shape[1])
+    inner = standard.T @ standard / len(ratings) + penalty.strength * np.eye(features.shape[1])
     outer = standard.T @ centred / len(ratings)
-    if shape.nonnegative:
+    if penalty.nonnegative:
         from scipy.optimize import nnls
 
         root = np.linalg.cholesky(inner * np.outer(signs, signs)).T  # |root w - b|^2 is the same function of w
@@ -64,46 +84,23 @@ def fit(features: Floats, ratings: Floats, signs: Floats, shape: Shape) -> Line:
     return Line(float(ratings.mean()), means, scales, weights)
 
 
-def held_out(
-    features: Floats, ratings: Floats, signs: Floats, folds: Ints, shape: Shape, ends: Ends | None = None
-) -> Floats:
-    """What lines that never saw a row's fold predict for it, within `ends`, or those of the ratings they saw."""
-    predicted = np.empty(len(ratings))
-    for own, others in _splits(folds):
-        line = fit(features[others], ratings[others], signs, shape)
-        predicted[own] = np.clip(line(features[own]), *(ends or ends_of(ratings[others])))
+def held_out(data: RatedFeatures, penalty: Penalty, ends: Ends | None = None, nested: bool = False) -> Floats:
+    """For every row, the prediction of a line fitted without its fold, within `ends` or those of the ratings fitted.
+
+    If `nested`, the strength, too, is chosen without the fold that is predicted, which needs FEWEST_FOLDS folds.
+    """
+    predicted = np.empty(len(data.ratings))
+    for rows, others in data.splits():
+        line = fit(others, best_penalty(others, penalty) if nested else penalty)
+        predicted[rows] = np.clip(line(data.features[rows]), *(ends or others.ends()))
     return predicted
 
 
-def best_shape(
-    features: Floats, ratings: Floats, signs: Floats, folds: Ints, shape: Shape, strengths: Sequence[float] = STRENGTHS
-) -> Shape:
-    """The strength with the smallest held-out squared error."""
+def best_penalty(data: RatedFeatures, penalty: Penalty) -> Penalty:
+    """The penalty whose strength has the smallest held-out squared error."""
 
     def error(strength: float) -> float:
-        predicted = held_out(features, ratings, signs, folds, replace(shape, strength=strength), UNBOUNDED)
-        return float(((predicted - ratings) ** 2).mean())
+        predicted = held_out(data, replace(penalty, strength=strength), UNBOUNDED)
+        return float(((predicted - data.ratings) ** 2).mean())
 
-    return replace(shape, strength=min(strengths, key=error))
-
-
-def honest(
-    features: Floats, ratings: Floats, signs: Floats, folds: Ints, shape: Shape, ends: Ends | None = None
-) -> Floats:
-    """`held_out` in which the strength, too, was chosen without the fold that is predicted; from FEWEST_FOLDS folds."""
-    predicted = np.empty(len(ratings))
-    for own, others in _splits(folds):
-        part = features[others], ratings[others], signs
-        line = fit(*part, best_shape(*part, folds[others], shape))
-        predicted[own] = np.clip(line(features[own]), *(ends or ends_of(ratings[others])))
-    return predicted
-
-
-def ends_of(ratings: Floats) -> Ends:
-    """The lowest and the highest."""
-    return float(ratings.min()), float(ratings.max())
-
-
-def _splits(folds: Ints) -> Iterator[tuple[Ints, Ints]]:
-    for fold in np.unique(folds):
-        yield np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+    return replace(penalty, strength=min(STRENGTHS, key=error))

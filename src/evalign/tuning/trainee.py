@@ -1,7 +1,6 @@
-"""What can be trained on rated pairs: the one interface between the loop (`fit`) and a model.
+"""What can be trained on rated pairs: texts in, one vector per text out, with gradient.
 
-Texts flow in, one vector per text flows out, with gradient. `EncoderTrainee` (a transformer) and `LSTMTrainee` obey it;
-the loop knows nothing else of them: neither tokens nor files.
+`EncoderTrainee` (a transformer) and `LSTMTrainee` are the two. The training loop knows neither their tokens nor files.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from evalign.errors import MissingExtraError
 
 try:
     import torch
-    import transformers  # the loop's parts need it too, whoever is trained
+    import transformers  # the loop's parts need it too, whatever is trained
 except ImportError as error:
     raise MissingExtraError("training", "train") from error
 
-__all__ = ["Trainee", "torch", "transformers"]  # taken from here by whoever trains: the message if one is missing
+__all__ = ["Trainee", "load_state", "torch", "transformers"]  # imported from here for the message if one is missing
 
 
 class Trainee(Protocol):
-    """What can be trained on rated pairs: texts in, one vector per text out (torch, with gradient)."""
+    """A model that gives one torch vector per text."""
 
     name: str  # goes into training.json, and decides with the data and the plan whether a checkpoint may be resumed
 
@@ -34,15 +33,11 @@ class Trainee(Protocol):
         ...
 
     def parameters(self) -> Iterator[torch.nn.Parameter]:
-        """What the optimizer moves, always in the same order."""
+        """What the optimizer changes, always in the same order."""
         ...
 
     def state(self) -> dict[str, torch.Tensor]:
-        """Everything that training changes, by name; the tensors may be the live ones, the loop copies them."""
-        ...
-
-    def load_state(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Puts back what `state` gave."""
+        """Everything that training changes, by name: the live tensors, no copies."""
         ...
 
     def train(self, mode: bool = True) -> object:
@@ -50,5 +45,12 @@ class Trainee(Protocol):
         ...
 
     def save(self, folder: Path) -> None:
-        """Writes the finished result into an existing, empty folder; the loop moves it to its place whole."""
+        """Writes the finished result into an existing, empty folder."""
         ...
+
+
+def load_state(trainee: Trainee, state: Mapping[str, torch.Tensor]) -> None:
+    """Copies saved tensors into the trainee's own of the same names."""
+    with torch.no_grad():
+        for name, tensor in trainee.state().items():
+            tensor.copy_(state[name])

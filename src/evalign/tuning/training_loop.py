@@ -2,8 +2,8 @@
 
     result = fit(trainee, pairs, TrainingPlan(epochs=4), Path("runs/mine.training"), Watch())
 
-Everything random depends on the seed and the step, never on what ran before; the folder holds checkpoints. So a run
-that was killed at any moment and is started again ends at the same weights, bit for bit on the CPU.
+Everything random depends on the seed and the step alone; the folder holds checkpoints. So a run that was killed at any
+moment and is started again ends at the same weights, bit for bit on the CPU.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from evalign.tuning.checkpoint import Checkpoint, Position, load_checkpoint, sav
 from evalign.tuning.micro_batches import add_gradients, cosines
 from evalign.tuning.pair_losses import LOSSES
 from evalign.tuning.rated_pairs import RatedPair, digest, split, targets
-from evalign.tuning.trainee import Trainee, torch
+from evalign.tuning.trainee import Trainee, load_state, torch
 from evalign.tuning.training_plan import CHECKPOINT_SECONDS, Epoch, TrainingPlan, TrainingResult, Watch
 
 BATCH_STREAM = 2  # of the seed; the split is drawn from another
@@ -38,7 +38,7 @@ LOOP = 1  # grows when the same plan would give other weights
 
 
 class DivergedError(ModelError):
-    """The same command would end here again: its checkpoints are of no use."""
+    """Training cannot continue from its checkpoints: the same command would fail again."""
 
 
 def fit(
@@ -52,15 +52,15 @@ def fit(
     """Trains, going on from the checkpoint in `folder` if there is one of this very run."""
     run, sides = run_identity(trainee.name, pairs, plan), split(pairs, plan.dev, plan.seed)
     folder.mkdir(parents=True, exist_ok=True)
-    found = load_checkpoint(folder, run)
-    threads = plan.threads or (found.position.threads if found else torch.get_num_threads())
+    checkpoint = load_checkpoint(folder, run)
+    threads = plan.threads or (checkpoint.position.threads if checkpoint else torch.get_num_threads())
     loop = _Loop(trainee, sides, plan, watch or Watch())
     loop.position = replace(loop.position, threads=threads)
     with _repeatable(threads, loop.parameters[0].device):
-        if found is not None:
-            loop.resume(found)
-        loop.go(lambda checkpoint: save_checkpoint(folder, checkpoint, run), checkpoint_seconds)
-    return loop.result(0 if found is None else found.position.step)
+        if checkpoint is not None:
+            loop.resume(checkpoint)
+        loop.go(lambda current: save_checkpoint(folder, current, run), checkpoint_seconds)
+    return loop.result(0 if checkpoint is None else checkpoint.position.step)
 
 
 def run_identity(name: str, pairs: Sequence[RatedPair], plan: TrainingPlan) -> dict[str, Any]:
@@ -79,21 +79,21 @@ class _Loop:
         self.position = Position(0, 0.0, (), None, plan.batch, 1)
         self.best: Mapping[str, torch.Tensor] = {}
         parameters = list(trainee.parameters())
-        matrices = [one for one in parameters if one.ndim > 1]
-        others = [one for one in parameters if one.ndim <= 1]  # biases and norms do not decay
-        self.parameters = matrices + others  # in the optimizer's own order
+        matrices = [parameter for parameter in parameters if parameter.ndim > 1]
+        vectors = [parameter for parameter in parameters if parameter.ndim <= 1]  # biases and norms do not decay
+        self.parameters = matrices + vectors  # in the optimizer's own order
         decay = {"params": matrices, "weight_decay": plan.weight_decay}
-        self.optimizer = torch.optim.AdamW([decay, {"params": others, "weight_decay": 0.0}], lr=plan.rate)
+        self.optimizer = torch.optim.AdamW([decay, {"params": vectors, "weight_decay": 0.0}], lr=plan.rate)
 
-    def resume(self, found: Checkpoint) -> None:
-        self.trainee.load_state(found.weights)
+    def resume(self, checkpoint: Checkpoint) -> None:
+        load_state(self.trainee, checkpoint.weights)
         moments: dict[int, dict[str, torch.Tensor]] = {}
-        for name, tensor in found.moments.items():
+        for name, tensor in checkpoint.moments.items():
             index, _, kind = name.partition("/")
             moments.setdefault(int(index), {})[kind] = tensor
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": moments, "param_groups": groups})
-        self.position, self.best = found.position, found.best
+        self.position, self.best = checkpoint.position, checkpoint.best
         self.watch.tell(f"going on after step {self.position.step}, where the last run left a checkpoint")
         self.watch.advance(self.position.step)
 
@@ -106,21 +106,22 @@ class _Loop:
             if epoch == len(self.position.epochs):  # this many are done and one fewer is judged; 0 is the start
                 self._judge(epoch, per_epoch, save)
                 save(self._checkpoint())
-            if self.position.step == total or self._hopeless():
+            best = self.position.best
+            if self.position.step == total or (best is not None and epoch - best.number >= self.plan.patience):
                 break
             self._step(self._batch(epoch, place), self.plan.rate_at(self.position.step, total), save)
             if time.monotonic() - saved >= seconds:
                 save(self._checkpoint())
                 saved = time.monotonic()
         if self.best:
-            self.trainee.load_state(self.best)
+            load_state(self.trainee, self.best)
         self.trainee.train(False)
 
     def result(self, resumed_at: int) -> TrainingResult:
         position = self.position
         best = position.best or position.epochs[-1]
         return TrainingResult(
-            position.epochs, best, len(self.train), len(self.dev), resumed_at, position.micro_batch
+            position.epochs, best, len(self.train), len(self.dev), position.micro_batch, resumed_at
         )  # fmt: skip
 
     def _batch(self, epoch: int, place: int) -> list[RatedPair]:
@@ -152,12 +153,12 @@ class _Loop:
         """Ends an epoch: its mean loss, its dev score, and whether it is the best so far."""
         score = None
         if self.dev:
-            found = self._within_memory(lambda micro: cosines(self.trainee, self.dev, micro), save)
-            if not np.isfinite(found).all():
+            predicted = self._within_memory(lambda micro: cosines(self.trainee, self.dev, micro), save)
+            if not np.isfinite(predicted).all():
                 raise DivergedError(f"after epoch {number} the model gives NaN or infinite vectors; {LOWER}")
             try:
-                score = spearman(found, targets(self.dev))
-            except UndefinedStatisticError:  # all cosines are equal: they agree with nobody
+                score = spearman(predicted, targets(self.dev))
+            except UndefinedStatisticError:  # all cosines are equal
                 score = 0.0
         epoch = Epoch(number, self.position.loss_sum / per_epoch if number else None, score)
         best = self.position.best
@@ -167,12 +168,8 @@ class _Loop:
         self.position = replace(self.position, loss_sum=0.0, epochs=(*self.position.epochs, epoch), best=best)
         self.watch.evaluated(epoch)
 
-    def _hopeless(self) -> bool:
-        best = self.position.best
-        return best is not None and len(self.position.epochs) - 1 - best.number >= self.plan.patience
-
     def _within_memory(self, work: Callable[[int], Result], save: Callable[[Checkpoint], None]) -> Result:
-        """Does the work on fewer pairs at a time as soon as memory is short, and from then on."""
+        """Does the work; after an out-of-memory error, and from then on, on half as many pairs at a time."""
         while True:
             micro = self.position.micro_batch
             try:
@@ -187,7 +184,7 @@ class _Loop:
             self.optimizer.zero_grad(set_to_none=True)
             self.position = replace(self.position, micro_batch=micro // 2)
             self.watch.tell(f"out of memory: from here on {micro // 2} pairs at a time, with the same batches")
-            save(self._checkpoint())  # whoever resumes must use the same parts: each draws its own dropout
+            save(self._checkpoint())  # a resumed run must use the same parts: each draws its own dropout
 
     def _checkpoint(self) -> Checkpoint:
         moments = {

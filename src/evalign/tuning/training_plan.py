@@ -1,4 +1,4 @@
-"""What a training run does, what is told about it while it runs, and what comes out: plain values, no torch."""
+"""Values of a training run, without torch: its plan, its result, and who is told about its progress."""
 
 from __future__ import annotations
 
@@ -72,18 +72,14 @@ class TrainingResult:
     best: Epoch
     train_pairs: int
     dev_pairs: int
-    resumed_at: int  # the step a checkpoint brought, 0 if there was none
     micro_batch: int  # smaller than the plan's batch if memory was short
-
-
-def _ignore(*_: Any) -> None:
-    return None
+    resumed_at: int = 0  # the step of the checkpoint that training started from
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Who wants to know how training goes on."""
+    """Functions that are called while training runs."""
 
-    advance: Callable[[int], Any] = _ignore  # so many steps are done
-    evaluated: Callable[[Epoch], Any] = _ignore
-    tell: Callable[[str], Any] = _ignore  # a sentence: a resume, a smaller batch, an early end
+    advance: Callable[[int], Any] = lambda _: None  # with the number of steps done since the last call
+    evaluated: Callable[[Epoch], Any] = lambda _: None
+    tell: Callable[[str], Any] = lambda _: None  # with a sentence: a resume, a smaller batch

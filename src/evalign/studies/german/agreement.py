@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evalign.analysis.agreement import Plan, judge
+from evalign.analysis.agreement import Plan, judge_table
 from evalign.analysis.rated_tables import PLAIN, RatedTable
 from evalign.stats.bootstrap import Resampling, resampled, with_interval
 from evalign.stats.clusters import clusters
@@ -115,7 +115,7 @@ def _numbers(scored: Sequence[Scored], rows: RatedRows, resampling: Resampling) 
         {one.system.label: one.signature for one in scored},
         {},
     )
-    agreement = judge(table, Plan(CORRELATIONS, document=DOCUMENT, resampling=resampling, test="none"))
+    agreement = judge_table(table, Plan(CORRELATIONS, document=DOCUMENT, resampling=resampling, test="none"))
     judgements = {one.metric: one for one in agreement.judgements}
     values = {name: one.estimates[CORRELATIONS[0]].value for name, one in judgements.items()}
     names = [one.system.label for one in scored if values[one.system.label] is not None]

@@ -88,8 +88,8 @@ def _notes(study: GermanStudy) -> tuple[str, ...]:
     counted = "whole source texts, nothing cut" if rows.idf == SOURCES else "references"
     training = plan.training
     losses = [
-        f"Fine-tuning of {name}: mean loss by epoch {', '.join(f'{loss:.4f}' for loss in tuned.losses)}; ratings "
-        f"mapped by {plan.pairs.mapping}, batches of {training.batch}, highest rate {training.rate:g}, seed "
+        f"Fine-tuning of {name}: mean loss by epoch {', '.join(f'{epoch.loss:.4f}' for epoch in tuned.epochs[1:])}; "
+        f"ratings mapped by {plan.pairs.mapping}, batches of {training.batch}, highest rate {training.rate:g}, seed "
         f"{training.seed}; BERTScore reads the layer that it read before."
         for name, tuned in study.tuned.items()
         if plan.pairs is not None

@@ -30,11 +30,12 @@ from evalign.studies.german.systems import (
     seen_share,
     tuned_systems,
 )
-from evalign.studies.german.tuning import LSTM_PLAN, PAPER, Tuned, fine_tune, train_lstm, training_steps, tuning_folder
+from evalign.studies.german.tuning import LSTM_PLAN, PAPER, fine_tune, train_lstm, training_steps, tuning_folder
 from evalign.studies.lisa.model_scores import model_identity, model_pin
 from evalign.studies.step_cache import Steps, digest_of
 from evalign.tuning.rated_pairs import RatedPairs
 from evalign.tuning.training_plan import TrainingPlan, Watch
+from evalign.tuning.training_record import Trained
 
 GERMAN = (
     "bert-base-german-cased",
@@ -67,7 +68,7 @@ class GermanStudy:
     verdict: Verdict
     plan: GermanPlan
     models: dict[str, str]  # shown name -> pin
-    tuned: dict[str, Tuned]  # by shown name
+    tuned: dict[str, Trained]  # by shown name
     seen: dict[str, float]  # by shown name: references' tokens that occur in what IDF was counted over
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -130,7 +131,7 @@ class _Run:
     def __init__(self, rows: RatedRows, plan: GermanPlan, steps: Steps, advance: Callable[[int], Any]) -> None:
         self.rows, self.plan, self.steps, self.advance = rows, plan, steps, advance
         self.scored: list[Scored] = []
-        self.tuned: dict[str, Tuned] = {}
+        self.tuned: dict[str, Trained] = {}
         self.seen: dict[str, float] = {}
         self.missing: list[str] = []
         self.notes: list[str] = []

@@ -164,7 +164,7 @@ class _Scoring:
         segments = scorer.score(rows)
         flags: Counter[str] = sum((Counter(one.flags) for one in segments), Counter())
         return {
-            "scores": [float(one.scores[self.system.metric.fields[-1]]) for one in segments],
+            "scores": [float(one.scores[self.system.metric.main]) for one in segments],
             "flags": dict(flags),
             "signature": str(scorer.signature),
         }
@@ -172,7 +172,7 @@ class _Scoring:
     @cached_property
     def _scorer(self) -> Scorer:
         metric = self.system.metric
-        return metric.scorer(self.judged.counted if metric.needs_corpus else None)
+        return metric.scorer(self.judged.counted)
 
     @cached_property
     def _identity(self) -> dict[str, Any]:
