@@ -302,7 +302,7 @@ def test_the_oldest_packs_go_first(tmp_path, monkeypatch):
         encoder.encode([text])
         assert sum(file.stat().st_size for file in packs(tmp_path)) <= 20_000
     assert 10 <= len(packs(tmp_path)) < 40
-    assert len(encoder.folder.places(texts)) == len(packs(tmp_path))  # what was removed is forgotten
+    assert len(encoder.folder.read(texts, encoder.tokenize)) == len(packs(tmp_path))  # what was removed is forgotten
     seen = []
     again = cached(counting(FakeEncoder((2,)), seen), tmp_path)
     again.encode(texts)

@@ -222,9 +222,8 @@ def test_tokens_carry_their_places_and_log_probabilities(bartscore):
     assert one.target.special.tolist() == [True] + [False] * (len(one.target) - 2) + [True]
     mean = np.mean([one.score for one in found.values()])
     assert metric.score([candidate], [reference])["score"][0] == pytest.approx(mean, abs=1e-6)
-    plain = one.to_dict()
-    assert len(plain["log_probs"]) == len(plain["pieces"]) == len(plain["offsets"])
-    assert plain["score"] == pytest.approx(np.mean(plain["log_probs"]), abs=1e-5)
+    assert len(one.log_probs) == len(one.target.pieces) == len(one.target.offsets)
+    assert one.score == pytest.approx(np.mean(one.log_probs), abs=1e-5)
 
 
 def test_explained_on_one_screen(bartscore):

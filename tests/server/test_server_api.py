@@ -45,7 +45,7 @@ def plain_table(table: IDFTable) -> dict:
 @pytest.mark.parametrize(
     "spec",
     ["bertscore", "bertscore(layer=2)", "bertscore(specials=drop, rescale=true)", "lisascore", "moverscore",
-     "bertscore(idf=references)", "lisascore(method=row-mask)", "bertscore(precision=int8)", "bertscore(layer=2+4)"],
+     "bertscore(idf=references)", "lisascore(method=row-mask)", "bertscore(arithmetic=int8)", "bertscore(layer=2+4)"],
 )  # fmt: skip
 def test_an_alignment_is_the_librarys(minilm_server, spec):
     answer = minilm_server.post("/api/align", json=PAIR | {"metric": spec})
@@ -169,12 +169,12 @@ def test_comparing_rows_and_comparing_scores_give_the_same(fake_server, spec):
     ]
     body = {"samples": 200, "seed": 7}
     compared = fake_server.post("/api/compare", json=body | {"rows": rows, "metrics": [spec]}).json()["comparison"]
-    from evalign.analysis.comparison.run import compare_systems
+    from evalign.analysis.comparison.run import compare
     from evalign.analysis.comparison.values import ComparisonPlan
     from evalign.stats.bootstrap import Resampling
 
     plan = ComparisonPlan(resampling=Resampling(200, 7))
-    ours = compare_systems(SYSTEMS, REFERENCES[:4], [spec], plan=plan).to_dict()
+    ours = compare(SYSTEMS, REFERENCES[:4], [spec], plan=plan).to_dict()
     told, expected = compared["results"][0]["systems"], ours["results"][0]["systems"]
     for one in (*told, *expected):
         for example in one.pop("examples", []):
@@ -244,7 +244,7 @@ def test_a_walk_through_all_layers_keeps_few_encoders(minilm_server):
         body = PAIR | {"metric": f"bertscore(layer={layer})", "matchings": "own"}
         assert minilm_server.post("/api/align", json=body).status_code == 200
     most = len(minilm_server.service.settings.models) + SPARE_ENCODERS
-    assert len(loading._kept) <= most
+    assert len(loading._pool) <= most
 
 
 def test_the_catalogue(minilm_server):

@@ -9,7 +9,7 @@ from server_answers import PATIENCE, played
 
 from evalign.cancellation import Stopped, check_stopped, stop_when
 from evalign.encoders.fake import FakeEncoder
-from evalign.encoders.model_pool import Kept
+from evalign.encoders.model_pool import ModelPool
 from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.server.errors import ApiError
 from evalign.server.worker_pool import ClientGone, WorkerPool
@@ -173,7 +173,7 @@ def in_threads(count, work):
 
 
 def test_what_is_kept_is_made_once_and_bounded():
-    kept, made = Kept(2), []
+    kept, made = ModelPool(2), []
 
     def make(key):
         made.append(key)
@@ -193,14 +193,14 @@ def test_what_is_kept_is_made_once_and_bounded():
 
 
 def test_what_cannot_be_made_is_tried_again():
-    kept = Kept(1)
+    kept = ModelPool(1)
     with pytest.raises(ZeroDivisionError):
         kept.get("a", lambda: 1 // 0)
     assert kept.get("a", lambda: "made") == "made"
 
 
 def test_one_load_at_a_time_while_what_is_there_is_given():
-    kept, loading, go = Kept(3), threading.Event(), threading.Event()
+    kept, loading, go = ModelPool(3), threading.Event(), threading.Event()
     kept.get("there", lambda: "there")
     most, at_once = 0, 0
 
@@ -238,7 +238,7 @@ def test_a_memory_shared_by_threads_counts_right():
     failures = []
     in_threads(4, lambda number: _caught(work, number, failures))
     assert failures == []
-    assert memory._bytes == sum(one.vectors.nbytes for one in memory._kept.values()) <= 20 * size
+    assert memory._bytes == sum(one.vectors.nbytes for one in memory._cache.values()) <= 20 * size
 
 
 def _caught(work, number, failures):

@@ -1,7 +1,7 @@
 """What an encoder is, and everything that all of them share: texts in, `Embedded` out.
 
-A backend only gives `forward(ids, mask)`. Deduplication, windows, batches by length and putting
-the results back in order are done here, once, for every backend.
+A backend only gives `forward(ids, mask)`. Deduplication, windows, batches by length and putting the results back in
+order are done here, once, for every backend.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from evalign.cancellation import check_stopped
 from evalign.encoders.batching import TOKEN_BUDGET, pad, plan_batches
 from evalign.encoders.tokenizer import Tokenizer
-from evalign.encoders.windows import Window, plan_windows
+from evalign.encoders.windows import Window, cut, plan_windows
 from evalign.errors import ModelError, TextTooLongError
-from evalign.types import Embedded, Ints, Tokens
+from evalign.types import Embedded, Floats, Ints, Tokens
 
 SETTLE_TOKENS = 512
 
@@ -31,16 +30,8 @@ class Encoder(Protocol):
     name: str  # as signatures show it: weights and the start of their digest
     precision: str
     layers: tuple[int, ...]
-
-    @property
-    def tokenizer_fingerprint(self) -> str:
-        """Which vocabulary an IDF table must have been counted with."""
-        ...
-
-    @property
-    def special_ids(self) -> frozenset[int]:
-        """Ids of the tokens put around every text; they weigh nothing."""
-        ...
+    tokenizer_fingerprint: str  # of the vocabulary that an IDF table must have been counted with
+    special_ids: frozenset[int]  # of the tokens put around every text; they weigh nothing
 
     def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
         """Tokens of each text as `encode` will read them, without running the model."""
@@ -72,31 +63,19 @@ class Reading:
 
 
 class BatchingEncoder(ABC):
-    """Everything but the model itself."""
+    """An encoder without its model: tokens, windows, batches, and the order of the results."""
 
-    name: str
-    precision: str = "fp32"
-
-    def __init__(self, tokenizer: Tokenizer, layers: tuple[int, ...], reading: Reading, pad_id: int) -> None:
-        self.tokenizer = tokenizer
-        self.layers = layers
-        self.reading = reading
-        self.pad_id = pad_id
+    def __init__(
+        self, name: str, tokenizer: Tokenizer, layers: tuple[int, ...], reading: Reading, pad_id: int, precision: str
+    ) -> None:
+        self.name, self.precision = name, precision
+        self.tokenizer, self.layers, self.reading, self.pad_id = tokenizer, layers, reading, pad_id
+        self.tokenizer_fingerprint, self.special_ids = tokenizer.fingerprint, tokenizer.special_ids
         self.real_tokens = 0  # what benchmarks report: tokens of texts,
         self.padded_tokens = 0  # and tokens the model was run on
 
-    @property
-    def tokenizer_fingerprint(self) -> str:
-        """Which vocabulary an IDF table must have been counted with."""
-        return self.tokenizer.fingerprint
-
-    @property
-    def special_ids(self) -> frozenset[int]:
-        """Ids of the tokens put around every text."""
-        return self.tokenizer.special_ids
-
     @abstractmethod
-    def forward(self, ids: Ints, mask: Ints) -> npt.NDArray[np.float32]:
+    def forward(self, ids: Ints, mask: Ints) -> Floats:
         """(layers, batch, tokens, width) of a padded batch."""
 
     def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
@@ -104,17 +83,21 @@ class BatchingEncoder(ABC):
         return [self._fit(tokens) for tokens in self.tokenizer(texts)]
 
     def encode(self, texts: Sequence[str], pad_to: int | None = None) -> list[Embedded]:
-        """Each distinct text is run once; the model never sees a text beside one of unlike length."""
-        distinct = list(dict.fromkeys(texts))
-        tokens = self.tokenize(distinct)
-        if pad_to is not None:
-            return self._encode_padded(texts, dict(zip(distinct, tokens, strict=True)), pad_to)
-        windows = [self._windows(one) for one in tokens]
-        pieces = self._run([self._ids(one, w) for one, some in zip(tokens, windows, strict=True) for w in some])
+        """Vectors of each text: each distinct text is run once, beside texts of similar length.
+
+        `pad_to` is for the study of padding: it also gives the vectors of padding tokens, with the attention mask on.
+        """
+        tokens = {read.text: read for read in self.tokenize(list(dict.fromkeys(texts)))}
+        longest = max(map(len, tokens.values()), default=0)
+        if pad_to is not None and not longest <= pad_to <= self.reading.max_length:
+            raise ValueError(f"pad_to={pad_to} must lie between {longest} and {self.reading.max_length} tokens")
+        windows = {text: self._windows(read) for text, read in tokens.items()}
+        ids = [self._ids(tokens[text], window) for text in tokens for window in windows[text]]
+        parts = iter(self._run(ids, pad_to))
         embedded = {}
-        for text, one, some in zip(distinct, tokens, windows, strict=True):
-            parts, pieces = pieces[: len(some)], pieces[len(some) :]
-            embedded[text] = Embedded(one, self._stitch(parts, some))
+        for text, read in tokens.items():
+            vectors = self._stitch([next(parts) for _ in windows[text]], windows[text])
+            embedded[text] = Embedded(read if pad_to is None else self._with_pads(read, pad_to), vectors)
         return [embedded[text] for text in texts]
 
     def settle(self) -> None:
@@ -133,13 +116,9 @@ class BatchingEncoder(ABC):
         if len(windows) > 1:
             first = len(self.tokenizer.prefix_ids)
             return replace(tokens, borders=tuple(first + window.keep_start for window in windows[1:]))
-        excess = len(tokens) - self.tokenizer.frame_length - windows[0].stop
-        if excess == 0:
-            return tokens
-        keep = np.ones(len(tokens), dtype=bool)
         stop = len(tokens) - len(self.tokenizer.suffix_ids)
-        keep[stop - excess : stop] = False
-        return replace(tokens.keep(keep), dropped=excess)
+        excess = len(tokens) - self.tokenizer.frame_length - windows[0].stop
+        return cut(tokens, range(stop - excess, stop)) if excess else tokens
 
     def _windows(self, tokens: Tokens) -> list[Window]:
         frame = self.tokenizer.frame_length
@@ -153,44 +132,32 @@ class BatchingEncoder(ABC):
         content = tokens.ids[first + window.start : first + window.stop].tolist()
         return [*self.tokenizer.prefix_ids, *content, *self.tokenizer.suffix_ids]
 
-    def _run(self, sequences: Sequence[Sequence[int]], width: int | None = None) -> list[npt.NDArray[np.float32]]:
-        """Vectors of each sequence, in the order given."""
-        results: dict[int, npt.NDArray[np.float32]] = {}
+    def _run(self, sequences: Sequence[Sequence[int]], width: int | None) -> list[Floats]:
+        """Vectors of each sequence, in the order given; with `width`, all padded to that many tokens."""
+        results: dict[int, Floats] = {}
         lengths = [width or len(sequence) for sequence in sequences]
         for batch in plan_batches(lengths, self.reading.token_budget):
             ids, mask = pad([sequences[index] for index in batch], self.pad_id, width)
             check_stopped()
             vectors = self.forward(ids, mask)
             if not np.isfinite(vectors[:, mask > 0]).all():
-                raise ModelError(f"{self.name} gave NaN or infinite vectors; damaged weights, or use precision=fp32")
+                raise ModelError(f"{self.name} gave NaN or infinite vectors; damaged weights, or use arithmetic=fp32")
             self.real_tokens += int(mask.sum())
             self.padded_tokens += mask.size
             for place, index in enumerate(batch):
                 results[index] = vectors[:, place, : lengths[index]].copy()
         return [results[index] for index in range(len(sequences))]
 
-    def _stitch(self, parts: list[npt.NDArray[np.float32]], windows: list[Window]) -> npt.NDArray[np.float32]:
+    def _stitch(self, parts: list[Floats], windows: list[Window]) -> Floats:
+        """The vectors of a text from those of its windows, each token from the window that keeps it."""
         if len(parts) == 1:
             return parts[0]
-        first = len(self.tokenizer.prefix_ids)
-        kept = [
-            part[:, first + w.keep_start - w.start : first + w.keep_stop - w.start]
-            for part, w in zip(parts, windows, strict=True)
+        first, last = len(self.tokenizer.prefix_ids), parts[-1].shape[1] - len(self.tokenizer.suffix_ids)
+        middle = [
+            part[:, first + window.keep_start - window.start : first + window.keep_stop - window.start]
+            for part, window in zip(parts, windows, strict=True)
         ]
-        tail = parts[-1].shape[1] - len(self.tokenizer.suffix_ids)
-        return np.concatenate([parts[0][:, :first], *kept, parts[-1][:, tail:]], axis=1)
-
-    def _encode_padded(self, texts: Sequence[str], tokens: dict[str, Tokens], width: int) -> list[Embedded]:
-        """For the study of padding: the vectors that padding tokens get, attention mask kept."""
-        longest = max(map(len, tokens.values()), default=0)
-        if longest > width or width > self.reading.max_length:
-            raise ValueError(f"pad_to={width} must lie between {longest} and {self.reading.max_length} tokens")
-        vectors = self._run([one.ids.tolist() for one in tokens.values()], width)
-        padded = {
-            text: Embedded(self._with_pads(one, width), part)
-            for (text, one), part in zip(tokens.items(), vectors, strict=True)
-        }
-        return [padded[text] for text in texts]
+        return np.concatenate([parts[0][:, :first], *middle, parts[-1][:, last:]], axis=1)
 
     def _with_pads(self, tokens: Tokens, width: int) -> Tokens:
         extra = width - len(tokens)

@@ -1,10 +1,11 @@
-"""sha256 of weight files, remembered by file identity so that a large model is hashed once."""
+"""sha256 of weight files, cached by file identity so that a large model is hashed once."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from evalign.errors import FileFormatError
 
 def weights_digest(files: Sequence[Path]) -> str:
     """The sha256 of one file; of several shards, the sha256 over theirs in order."""
-    digests = [_remembered(file.resolve()) for file in files]
+    digests = [_cached(file.resolve()) for file in files]
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
@@ -24,7 +25,7 @@ def file_digest(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _remembered(file: Path) -> str:
+def _cached(file: Path) -> str:
     """Any write to a file moves its ctime, which no program can set back."""
     state = file.stat()
     return _digest(file, f"{file}|{state.st_size}|{state.st_mtime_ns}|{state.st_ctime_ns}|{state.st_ino}")
@@ -32,27 +33,20 @@ def _remembered(file: Path) -> str:
 
 @lru_cache(maxsize=64)  # a server whose cache folder is read-only would hash the file at every request
 def _digest(file: Path, key: str) -> str:
-    memory = cache_folder() / "digests.json"
-    known = _load(memory)
-    if key not in known:
-        known[key] = file_digest(file)
-        _save(memory, known)
-    return known[key]
+    cache = cache_folder() / "digests.json"
+    digests = _load(cache)
+    if key not in digests:
+        digests[key] = file_digest(file)
+        with suppress(OSError, FileFormatError):  # it only saves time: a read-only home must not stop anybody
+            cache.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(cache) as stream:
+                json.dump(dict(list(digests.items())[-200:]), stream)
+    return digests[key]
 
 
-def _load(memory: Path) -> dict[str, str]:
+def _load(cache: Path) -> dict[str, str]:
     try:
-        known = json.loads(memory.read_text("utf-8"))
+        digests = json.loads(cache.read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return known if isinstance(known, dict) else {}
-
-
-def _save(memory: Path, known: dict[str, str]) -> None:
-    """Only a saving of time: a read-only home must not stop anybody."""
-    try:
-        memory.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(memory) as stream:
-            json.dump(dict(list(known.items())[-200:]), stream)
-    except (OSError, FileFormatError):
-        return
+    return digests if isinstance(digests, dict) else {}

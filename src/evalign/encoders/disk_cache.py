@@ -1,7 +1,7 @@
-"""An encoder around another: what a folder holds is read, the rest is encoded and kept there.
+"""An encoder that caches vectors in a folder: what the folder has is read, the rest is encoded and written there.
 
-In: texts. Out: `Embedded`, the same as the encoder's own, bit for bit. Tokens are not kept: a known text's are made
-again by the same tokenizer, in 3 % of the time that MiniLM takes to encode it, and no word of it is on the disk.
+In: texts. Out: `Embedded`, the same as the encoder's own, bit for bit. Tokens are not written: a text that is read back
+is tokenised again, in 3 % of the time that MiniLM takes to encode it, and no word of it is on the disk.
 """
 
 from __future__ import annotations
@@ -11,46 +11,28 @@ from collections.abc import Sequence
 
 from evalign.encoders.base import Encoder
 from evalign.encoders.pack_folder import PackFolder
-from evalign.types import Embedded, Tokens
+from evalign.types import Embedded
 
 
 class CachedEncoder:
-    """An encoder that reads from a folder what is there, and keeps there what it had to compute."""
+    """An encoder with its folder; for everything else the encoder inside speaks."""
 
     def __init__(self, encoder: Encoder, folder: PackFolder) -> None:
         self.encoder = encoder
         self.folder = folder
         self.name, self.precision, self.layers = encoder.name, encoder.precision, encoder.layers
-        weakref.finalize(self, folder.flush)  # when it is forgotten, or at the end of the process
-
-    @property
-    def tokenizer_fingerprint(self) -> str:
-        """Which vocabulary an IDF table must have been counted with."""
-        return self.encoder.tokenizer_fingerprint
-
-    @property
-    def special_ids(self) -> frozenset[int]:
-        """Ids of the tokens put around every text."""
-        return self.encoder.special_ids
-
-    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
-        """Tokens of each text."""
-        return self.encoder.tokenize(texts)
+        self.tokenizer_fingerprint, self.special_ids = encoder.tokenizer_fingerprint, encoder.special_ids
+        self.tokenize, self.settle = encoder.tokenize, encoder.settle
+        weakref.finalize(self, folder.flush)  # when the model pool drops it, or at the end of the process
 
     def encode(self, texts: Sequence[str], pad_to: int | None = None) -> list[Embedded]:
-        """Vectors of each text, those known as they were written; with `pad_to` nothing is read or kept."""
+        """Vectors of each text, read or computed; with `pad_to` the folder is not used."""
         if pad_to is not None:
             return self.encoder.encode(texts, pad_to)
         distinct = list(dict.fromkeys(texts))
-        places = self.folder.places(distinct)
-        found = self.folder.read(places, self.encoder.tokenize(list(places)))
-        missing = [text for text in distinct if text not in found]
-        if missing:
-            made = self.encoder.encode(missing)
-            self.folder.add(made)
-            found.update(zip(missing, made, strict=True))
-        return [found[text] for text in texts]
-
-    def settle(self) -> None:
-        """Takes the memory that a long job will need."""
-        self.encoder.settle()
+        embedded = self.folder.read(distinct, self.tokenize)
+        if missing := [text for text in distinct if text not in embedded]:
+            computed = self.encoder.encode(missing)
+            self.folder.add(computed)
+            embedded.update(zip(missing, computed, strict=True))
+        return [embedded[text] for text in texts]

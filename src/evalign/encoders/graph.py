@@ -1,8 +1,8 @@
-"""From model.safetensors + config.json to an ONNX graph in memory, cut at the layers asked for.
+"""From model.safetensors + config.json to an ONNX graph in memory, cut at the highest layer that is wanted.
 
-The weights stay where they are: every initializer is external data that points at its bytes inside
-the safetensors file, so nothing is copied to disk and protobuf's 2 GB limit never applies.
-Inputs `ids` and `mask` are (batch, tokens); there is one output (batch, tokens, width) per layer.
+The weights stay where they are: every initializer is external data that points at its bytes inside the safetensors
+file, so nothing is copied to disk and protobuf's 2 GB limit never applies. Inputs `ids` and `mask` are (batch, tokens);
+there is one output (batch, tokens, width) per layer.
 """
 
 from __future__ import annotations
@@ -47,27 +47,24 @@ def build_graph(
 ) -> EncoderGraph:
     """The encoder up to the highest of `layers`; state 0 is the embedding output."""
     builder = _Builder(tensors, precision)
-    outputs = []
+    names = {layer: f"layer_{layer}" for layer in layers}
     shape = builder.node("Shape", "ids")
-    for index, state in enumerate(_states(builder, architecture, max(layers))):
-        if index in layers:
+    for layer, state in enumerate(_states(builder, architecture, max(layers))):
+        if layer in names:
             width = builder.node("Shape", state, start=1)
-            output = f"layer_{index}"
-            builder.node("Reshape", state, builder.node("Concat", shape, width, axis=0), output=output)
-            outputs.append(output)
+            builder.node("Reshape", state, builder.node("Concat", shape, width, axis=0), output=names[layer])
     graph = helper.make_graph(
         builder.nodes,
         architecture.family,
         [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"]) for name in ("ids", "mask")],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", "tokens", None]) for name in outputs],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", "tokens", None]) for name in names.values()],
         list(builder.initializers.values()),
     )
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
     folder = next(iter(tensors.values())).file.parent
-    names = tuple(f"layer_{index}" for index in layers)
     rows = builder.shape(f"{architecture.embeddings}.position_embeddings.weight")[0]
-    return EncoderGraph(model.SerializeToString(), folder, names, rows - architecture.position_offset)
+    return EncoderGraph(model.SerializeToString(), folder, tuple(names.values()), rows - architecture.position_offset)
 
 
 def relative_buckets(distances: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -110,8 +107,7 @@ def _embed(g: _Builder, arch: Architecture) -> str:
 
 def _positions(g: _Builder, arch: Architecture) -> str:
     if arch.position_pad is None:
-        length = g.node("Gather", g.node("Shape", "ids"), g.constant(np.array(1)))
-        return g.node("Range", g.constant(np.array(0)), length, g.constant(np.array(1)))
+        return g.token_range()
     pad = g.constant(np.array(arch.position_pad))
     real = g.node("Cast", g.node("Not", g.node("Equal", "ids", pad)), to=TensorProto.INT64)
     counted = g.node("Mul", g.node("CumSum", real, g.constant(np.array(1))), real)
@@ -158,8 +154,7 @@ class _Attention:
         g = self.g
         reach = g.shape(f"{arch.embeddings}.position_embeddings.weight")[0]
         buckets = g.constant(relative_buckets(np.arange(-reach, reach + 1)))
-        length = g.node("Gather", g.node("Shape", "ids"), g.constant(np.array(1)))
-        place = g.node("Range", g.constant(np.array(0)), length, g.constant(np.array(1)))
+        place = g.token_range()
         keys = g.node("Unsqueeze", place, g.constant(np.array([0])))
         queries = g.node("Unsqueeze", place, g.constant(np.array([1])))
         distance = g.node("Add", g.node("Sub", keys, queries), g.constant(np.array(reach)))
@@ -189,6 +184,11 @@ class _Builder:
             self.initializers[name] = onnx.numpy_helper.from_array(value, name)
         return name
 
+    def token_range(self) -> str:
+        """0, 1, ... up to the number of tokens."""
+        length = self.node("Gather", self.node("Shape", "ids"), self.constant(np.array(1)))
+        return self.node("Range", self.constant(np.array(0)), length, self.constant(np.array(1)))
+
     def shape(self, name: str) -> tuple[int, ...]:
         return self._place(name).shape
 
@@ -200,8 +200,7 @@ class _Builder:
         if name not in self.initializers:
             tensor = TensorProto(name=name, data_type=ELEMENT[place.dtype], dims=place.shape)
             tensor.data_location = TensorProto.EXTERNAL
-            where = {"location": place.file.name, "offset": place.offset, "length": place.length}
-            for key, value in where.items():
+            for key, value in (("location", place.file.name), ("offset", place.offset), ("length", place.length)):
                 tensor.external_data.add(key=key, value=str(value))
             self.initializers[name] = tensor
         if place.dtype == "F32":

@@ -1,11 +1,11 @@
-"""From a choice of model, layers and backend to a loaded encoder, shared by every metric that asks alike."""
+"""From a choice of model, layers and backend to a loaded encoder, shared by all metrics with the same choice."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from evalign.encoders.base import BatchingEncoder, Encoder, Reading
 from evalign.encoders.families import FAMILIES, depth
 from evalign.encoders.layers import parse_layers
 from evalign.encoders.locating import Located, locate
-from evalign.encoders.model_pool import Kept
+from evalign.encoders.model_pool import ModelPool
 from evalign.encoders.pinned_models import UNTUNED_DEPTH
 from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.errors import FileFormatError, SpecError
@@ -21,11 +21,11 @@ from evalign.errors import FileFormatError, SpecError
 BACKENDS = ("auto", "ort", "torch")
 PRECISIONS = ("fp32", "int8", "bf16", "fp16")
 FAKE = "fake"
-KEPT = 3  # loaded models, by choice: other layers are other graphs
+POOL_SIZE = 3  # loaded models, by choice: other layers are other graphs
 EMBEDDINGS, EMBEDDINGS_BYTES = "EVALIGN_EMBEDDINGS", "EVALIGN_EMBEDDINGS_BYTES"
 MAX_BYTES = 2 * 2**30
 
-Disk = tuple[Path, int]  # the folder where vectors are kept, and how many bytes of them
+CacheFolder = tuple[Path, int]  # where vectors are cached on disk, and how many bytes of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +41,33 @@ class EncoderChoice:
     threads: int = 0
 
 
-_kept: Kept[EmbeddingMemory] = Kept(KEPT)
+_pool: ModelPool[EmbeddingMemory] = ModelPool(POOL_SIZE)
 
 
 def open_encoder(choice: EncoderChoice) -> EmbeddingMemory:
-    """A loaded model is kept: scoring again, or with another metric, does not load it again.
+    """The encoder of a choice with its cache of vectors, from the pool or loaded now.
 
     Directories are looked at every time: a checkpoint that was written anew is another model.
     """
-    disk = _disk()
+    folder = _cache_folder()
     if choice.model == FAKE:
-        return _kept.get((FAKE, choice.layer, disk), lambda: _open_fake(choice.layer, disk))
+        return _pool.get((FAKE, choice.layer, folder), lambda: _load_fake(choice.layer, folder))
     located = locate(choice.model)
-    located = replace(located, directory=located.directory.resolve())
-    return _kept.get((choice, located, _written(located), disk), lambda: _open(choice, located, disk))
+    return _pool.get((choice, located, located.written(), folder), lambda: _load(choice, located, folder))
 
 
-def keep_encoders(most: int) -> None:
-    """How many loaded models are kept in this process, which is 3 unless told."""
-    _kept.resize(most)
+def keep_encoders(count: int) -> None:
+    """Sets how many loaded models stay in this process, which is 3 at first."""
+    _pool.resize(count)
 
 
 def close_encoders() -> None:
-    """Forgets every loaded model, and frees its memory once no metric's scorer holds it."""
-    _kept.clear()
+    """Drops every loaded model, and frees its memory once no metric's scorer holds it."""
+    _pool.clear()
 
 
 def keep_embeddings(folder: str | os.PathLike[str] | None, max_bytes: int | None = None) -> None:
-    """Keeps token vectors in a folder from now on, and reads from it those of texts that came before; None: no more.
+    """Caches token vectors in a folder from now on, and reads from it those of texts that came before; None: no more.
 
     At most `max_bytes` (2 GiB) stay there, the oldest are removed first. Both are environment variables,
     EVALIGN_EMBEDDINGS and EVALIGN_EMBEDDINGS_BYTES, so that processes started from this one do the same.
@@ -87,52 +86,42 @@ def keep_embeddings(folder: str | os.PathLike[str] | None, max_bytes: int | None
         os.environ[EMBEDDINGS_BYTES] = str(max_bytes)
 
 
-def _disk() -> Disk | None:
-    """What the environment says."""
-    folder, most = os.environ.get(EMBEDDINGS), os.environ.get(EMBEDDINGS_BYTES) or str(MAX_BYTES)
+def _cache_folder() -> CacheFolder | None:
+    """What the environment variables say."""
+    folder, max_bytes = os.environ.get(EMBEDDINGS), os.environ.get(EMBEDDINGS_BYTES) or str(MAX_BYTES)
     if not folder:
         return None
-    if not most.isdecimal():
-        raise SpecError(f"{EMBEDDINGS_BYTES}={most}: expected a number of bytes, as in {MAX_BYTES}")
-    return Path(folder).expanduser().absolute(), int(most)
+    if not max_bytes.isdecimal():
+        raise SpecError(f"{EMBEDDINGS_BYTES}={max_bytes}: expected a number of bytes, as in {MAX_BYTES}")
+    return Path(folder).expanduser().absolute(), int(max_bytes)
 
 
-def _remembered(encoder: Encoder, disk: Disk | None, **decisive: Any) -> EmbeddingMemory:
-    """The encoder with its memory; `decisive` is all else that decides a vector and that it does not tell itself."""
-    if disk is None:
+def _with_cache(encoder: Encoder, folder: CacheFolder | None, **identity: Any) -> EmbeddingMemory:
+    """The encoder with its caches; `identity` is what decides a vector besides what the encoder itself tells."""
+    if folder is None:
         return EmbeddingMemory(encoder)
     from evalign.encoders.disk_cache import CachedEncoder
     from evalign.encoders.pack_folder import PackFolder
 
-    identity = {
-        "tokenizer": encoder.tokenizer_fingerprint,
-        "layers": encoder.layers,
-        "precision": encoder.precision,
-        **decisive,
-    }
-    return EmbeddingMemory(CachedEncoder(encoder, PackFolder(disk[0], identity, len(encoder.layers), disk[1])))
+    path, max_bytes = folder
+    identity |= {"layers": encoder.layers, "precision": encoder.precision, "tokenizer": encoder.tokenizer_fingerprint}
+    return EmbeddingMemory(CachedEncoder(encoder, PackFolder(path, identity, len(encoder.layers), max_bytes)))
 
 
-def _open_fake(layer: str | None, disk: Disk | None) -> EmbeddingMemory:
+def _load_fake(layer: str | None, folder: CacheFolder | None) -> EmbeddingMemory:
     from evalign.encoders.fake import FakeEncoder
 
-    return _remembered(FakeEncoder(None if layer == "all" else parse_layers(layer or "2")), disk, weights=FAKE)
+    return _with_cache(FakeEncoder(None if layer == "all" else parse_layers(layer or "2")), folder, weights=FAKE)
 
 
-def _written(located: Located) -> tuple[int, ...]:
-    """When the small files beside the weights were last written."""
-    files = (located.directory / name for name in ("config.json", "tokenizer.json", "tokenizer_config.json"))
-    return tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in files)
-
-
-def _open(choice: EncoderChoice, located: Located, disk: Disk | None) -> EmbeddingMemory:
+def _load(choice: EncoderChoice, located: Located, folder: CacheFolder | None) -> EmbeddingMemory:
     config = located.config()
     backend = _backend(choice, str(config.get("model_type")))
-    encoder = _load(located, config, backend, choice)
+    encoder = _load_model(choice, located, config, backend)
     encoder.name = located.pinned
-    return _remembered(
+    return _with_cache(
         encoder,
-        disk,
+        folder,
         weights=located.sha256,
         config=hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest(),
         backend=backend,
@@ -141,24 +130,23 @@ def _open(choice: EncoderChoice, located: Located, disk: Disk | None) -> Embeddi
     )
 
 
-def _load(located: Located, config: dict[str, Any], backend: str, choice: EncoderChoice) -> BatchingEncoder:
+def _load_model(choice: EncoderChoice, located: Located, config: dict[str, Any], backend: str) -> BatchingEncoder:
     layers = None if choice.layer == "all" else parse_layers(choice.layer or default_layer(located, config))
+    options = (located.directory, config, layers, choice.reading, choice.precision, choice.threads)
     if backend == "torch":
         from evalign.encoders.torch_hf import TorchEncoder
 
-        return TorchEncoder(
-            located.directory, config, layers, choice.reading, choice.precision, choice.device, choice.threads
-        )
+        return TorchEncoder(*options, choice.device)
     from evalign.encoders.ort import OrtEncoder
 
-    return OrtEncoder(located.directory, config, layers, choice.reading, choice.precision, choice.threads)
+    return OrtEncoder(*options)
 
 
 def _backend(choice: EncoderChoice, family: str) -> str:
     light = choice.device == "cpu" and choice.precision in ("fp32", "int8") and family in FAMILIES
     backend = choice.backend if choice.backend != "auto" else ("ort" if light else "torch")
     if backend == "torch" and choice.precision == "int8":
-        raise SpecError("precision=int8 runs with backend=ort only; backend=torch has fp32, bf16, fp16")
+        raise SpecError("arithmetic=int8 runs with backend=ort only; backend=torch has fp32, bf16, fp16")
     if backend == "ort" and (choice.device != "cpu" or choice.precision in ("bf16", "fp16")):
         raise SpecError("backend=ort runs fp32 or int8 on the cpu; for other devices and precisions use backend=torch")
     return backend

@@ -1,7 +1,7 @@
 """Finds weights by name and pins them: a directory, an installed package, the hub's cache, the hub.
 
-In: what a user wrote as `model=`. Out: `Located`, a directory whose weights' sha256 is known (and,
-for the models in pinned_models.py, is the expected one). Nothing is imported from a model package.
+In: what a user wrote as `model=`. Out: `Located`, a directory whose weights' sha256 is known (and, for the models in
+pinned_models.py, is the expected one). Nothing is imported from a model package.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata
@@ -30,9 +30,9 @@ REPO = re.compile(r"(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w.-]+))?")
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A model directory, pinned."""
+    """A model directory, pinned to the digest of its weights."""
 
-    directory: Path
+    directory: Path  # without links
     label: str
     sha256: str
     tuned_layer: str | None
@@ -55,6 +55,11 @@ class Located:
             raise ModelError(f"{file}: expected a JSON object")
         return config
 
+    def written(self) -> tuple[tuple[str, int], ...]:
+        """When each file beside the weights was last written; the weights have their digest."""
+        files = [file for file in self.directory.iterdir() if file.is_file() and file.suffix != ".safetensors"]
+        return tuple(sorted((file.name, file.stat().st_mtime_ns) for file in files))
+
 
 def locate(model: str) -> Located:
     """The weights a user means by `model`; downloads from the hub only if they are nowhere here."""
@@ -66,8 +71,12 @@ def locate(model: str) -> Located:
 
 
 def local_directory(model: KnownModel) -> Path | None:
-    """Where a known model lies on this machine, if it does."""
-    return next(_local_directories(model), None)
+    """Where a known model lies on this machine, if it does; the hub's cache last, which costs an import."""
+    for find in (fetched_directory, _package_directory, lambda model: _hub_directory(model.repo, model.revision, True)):
+        directory = find(model)
+        if directory is not None and (directory / "model.safetensors").is_file():
+            return directory
+    return None
 
 
 def fetched_directory(model: KnownModel) -> Path:
@@ -93,26 +102,17 @@ def cached_repositories() -> list[tuple[str, Path]]:
     )
 
 
-def _local_directories(model: KnownModel) -> Iterator[Path]:
-    """One way after the other: asking the hub's cache costs an import that the others do not."""
-    ways = (fetched_directory, _package_directory, lambda known: _hub_directory(known.repo, known.revision, True))
-    for way in ways:
-        place = way(model)
-        if place is not None and (place / "model.safetensors").is_file():
-            yield place
-
-
 def _locate_known(model: KnownModel) -> Located:
     directory = local_directory(model) or _hub_directory(model.repo, model.revision, False)
     if directory is None:
         raise ModelNotFoundError(f"model {model.name!r} is not on this machine: evalign models get {model.name}")
-    found = _pin(directory)
-    if found.sha256 != model.sha256:
+    located = _pin(directory)
+    if located.sha256 != model.sha256:
         raise WeightsError(
-            f"{directory}: these are not the weights of {model.label} (sha256 {found.sha256[:8]}…, "
+            f"{directory}: these are not the weights of {model.label} (sha256 {located.sha256[:8]}…, "
             f"expected {model.sha256[:8]}…): evalign models get {model.name}"
         )
-    return found
+    return located
 
 
 def _locate_on_hub(model: str) -> Located:
@@ -133,10 +133,11 @@ def _locate_on_hub(model: str) -> Located:
 
 def _pin(directory: Path, repo: str | None = None) -> Located:
     sha256 = weights_digest(weight_files(directory))
+    directory = directory.resolve()
     known = known_by_digest(sha256)
     if known is not None:
         return Located(directory, known.label, sha256, known.layer)
-    name = repo or directory.resolve().name
+    name = repo or directory.name
     layer = tuned_layers().get(name)
     return Located(directory, name.rpartition("/")[2], sha256, None if layer is None else str(layer))
 
@@ -144,23 +145,20 @@ def _pin(directory: Path, repo: str | None = None) -> Located:
 def _package_directory(model: KnownModel) -> Path | None:
     """From the package's list of files: importing a model package would run its code, or load torch."""
     for wheel in model.wheels:
-        try:
-            return _carried(wheel.partition("==")[0])
-        except (metadata.PackageNotFoundError, FileNotFoundError):
-            continue
+        with suppress(metadata.PackageNotFoundError):
+            for file in _package_files(wheel.partition("==")[0]):
+                if file.name == "model.safetensors":
+                    return Path(str(file.locate())).parent
     return None
 
 
 @lru_cache(maxsize=8)  # reading a package's list of files takes a millisecond, and a model is looked for at every call
-def _carried(package: str) -> Path:
-    for file in metadata.files(package) or []:
-        if file.name == "model.safetensors":
-            return Path(str(file.locate())).parent
-    raise FileNotFoundError(package)
+def _package_files(package: str) -> list[metadata.PackagePath]:
+    return metadata.files(package) or []
 
 
 def hub_reachable() -> bool:
-    """Asked once before a download: the hub's own client retries a dead network for half a minute."""
+    """Whether a download can succeed; asked before it, because the hub's client retries a dead network for long."""
     import socket
     from urllib.parse import urlsplit
     from urllib.request import getproxies

@@ -1,4 +1,4 @@
-"""Keeps what was expensive to make: the values used last, each made once however many threads ask for it at a time.
+"""A pool of loaded models: a key and how to load it in, the model out, loaded once however many threads ask at a time.
 
 `functools.lru_cache` lets two threads that miss at once both load a model; here the second waits and takes the first's.
 """
@@ -10,52 +10,52 @@ from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Generic, TypeVar
 
-Value = TypeVar("Value")
+Model = TypeVar("Model")
 
 
-class Kept(Generic[Value]):
-    """At most `most` values, by key; the one used longest ago is forgotten first."""
+class ModelPool(Generic[Model]):
+    """At most `size` models by key; the one used longest ago is dropped first."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._values: OrderedDict[Hashable, Value] = OrderedDict()
-        self._lock = Lock()  # around the table: what is there is given at once, also while something else is made
-        self._making = Lock()  # one at a time: two models loading side by side need the memory of both
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._models: OrderedDict[Hashable, Model] = OrderedDict()
+        self._lock = Lock()  # around the table: a loaded model is given at once, also while another is being loaded
+        self._loading = Lock()  # one at a time: two models loading side by side need the memory of both
 
-    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value of a key, made now if it is not there."""
-        found = self._found(key)
-        if found is not None:
-            return found
-        with self._making:
-            found = self._found(key)  # somebody may have made it while this thread waited
-            if found is None:
-                found = make()
+    def get(self, key: Hashable, load: Callable[[], Model]) -> Model:
+        """The model of a key, loaded now if it is not there."""
+        model = self._get(key)
+        if model is not None:
+            return model
+        with self._loading:
+            model = self._get(key)  # another thread may have loaded it while this one waited
+            if model is None:
+                model = load()
                 with self._lock:
-                    self._values[key] = found
-                    self._forget()
-            return found
+                    self._models[key] = model
+                    self._drop_oldest()
+            return model
 
-    def resize(self, most: int) -> None:
-        """Another number of values."""
+    def resize(self, size: int) -> None:
+        """Another number of models."""
         with self._lock:
-            self._most = most
-            self._forget()
+            self._size = size
+            self._drop_oldest()
 
     def clear(self) -> None:
-        """Forgets all."""
+        """Drops all."""
         with self._lock:
-            self._values.clear()
+            self._models.clear()
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self._models)
 
-    def _found(self, key: Hashable) -> Value | None:
+    def _get(self, key: Hashable) -> Model | None:
         with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
+            if key in self._models:
+                self._models.move_to_end(key)
+            return self._models.get(key)
 
-    def _forget(self) -> None:
-        while len(self._values) > self._most:
-            self._values.popitem(last=False)
+    def _drop_oldest(self) -> None:
+        while len(self._models) > self._size:
+            self._models.popitem(last=False)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 # Since 1.31 it tells its makers about every session unless this is set before it is loaded: nothing leaves here.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -20,38 +19,29 @@ from evalign.encoders.layers import check_layers
 from evalign.encoders.safetensors_headers import tensor_places
 from evalign.encoders.tokenizer import Tokenizer
 from evalign.errors import WeightsError
-from evalign.types import Ints
-
-PRECISIONS = ("fp32", "int8")
+from evalign.types import Floats, Ints
 
 
 class OrtEncoder(BatchingEncoder):
     """A model directory on the CPU. `layers=None` gives every state, the embeddings' first."""
 
     def __init__(
-        self,
-        directory: Path,
-        config: dict[str, Any],
-        layers: tuple[int, ...] | None,
-        reading: Reading,
-        precision: str = "fp32",
-        threads: int = 0,
-    ) -> None:
+        self, directory: Path, config: dict[str, Any], layers: tuple[int, ...] | None, reading: Reading,
+        precision: str = "fp32", threads: int = 0,
+    ) -> None:  # fmt: skip
         tensors = tensor_places(directory)
         arch = architecture(config, tensors)
         layers = check_layers(layers, len(arch.layers))
         tokenizer = Tokenizer.from_directory(directory)
         graph = build_graph(arch, tensors, layers, precision)
         reading = reading.within(graph.positions, tokenizer)
-        super().__init__(tokenizer, layers, reading, pad_token(config))
-        self.name = directory.name
-        self.precision = precision
+        super().__init__(directory.name, tokenizer, layers, reading, pad_token(config), precision)
         self._outputs = list(graph.outputs)
         self._session = _session(graph, threads)
         probe = np.zeros((1, 2), dtype=np.int64)
         self.forward(probe, probe + 1)  # shapes that do not fit are found here, not in the middle of a job
 
-    def forward(self, ids: Ints, mask: Ints) -> npt.NDArray[np.float32]:
+    def forward(self, ids: Ints, mask: Ints) -> Floats:
         """Runs one padded batch."""
         try:
             states = self._session.run(self._outputs, {"ids": ids, "mask": mask})

@@ -1,7 +1,7 @@
-"""Packs of token vectors on disk (vector_pack.py), found by text; written by many processes, never changed.
+"""A folder of packs of token vectors (vector_pack.py): texts in, the vectors of those that were written before out.
 
-A root folder holds one folder per encoder, named by the sha256 of everything that decides a vector. All of it only
-saves time: whatever is wrong with the disk is logged once, and scoring goes on without it.
+A root folder holds one folder per encoder, named by the sha256 of everything that decides a vector. Packs are written
+by many processes and never changed. Whatever is wrong with the disk is logged once, and scoring goes on without it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import RLock
@@ -24,70 +24,66 @@ from evalign.version import __version__
 
 FORMAT = 1
 PACK_BYTES = 16 * 2**20
-LEAST_BYTES = 2**20  # less waits for more, or for the end: a pack per pair would be a million files
+LEAST_BYTES = 2**20  # fewer wait for more, or for the end: a pack per pair would be a million files
 STALE_SECONDS = 3600  # a writer needs a second: what is older was left by one that was killed
 FOLDERS, PACKS, PARTS = "embeddings-*", "pack-*.safetensors", ".pack-*.part"
 
 log = logging.getLogger(__name__)
-Place = tuple[Pack, int] | Entry  # a number in a pack, or not yet written
 
 
 class PackFolder:
     """One encoder's packs. Threads and processes may share it: each process writes its own, and waits for no other."""
 
     def __init__(self, root: Path, identity: Mapping[str, Any], layers: int, max_bytes: int) -> None:
-        told = json.dumps({"format": FORMAT, "evalign": __version__, **identity}, sort_keys=True)
-        self._owner = hashlib.sha256(told.encode()).digest()
+        described = json.dumps({"format": FORMAT, "evalign": __version__, **identity}, sort_keys=True)
+        self._owner = hashlib.sha256(described.encode()).digest()
         self._root, self._folder = root, root / FOLDERS.replace("*", self._owner.hex()[:40])
         self._layers, self._max_bytes = layers, max_bytes
         self._lock = RLock()
-        self._places: dict[bytes, tuple[Pack, int]] = {}
+        self._places: dict[bytes, tuple[Pack, int]] = {}  # text key -> the pack, and which of its texts
         self._packs: dict[str, Pack | None] = {}  # by name; None for one that cannot be read
         self._listed = -1  # the time of the folder's last change when it was listed
-        self._waiting: dict[bytes, Entry] = {}
+        self._waiting: dict[bytes, Entry] = {}  # to be written
         self._waiting_bytes = 0
         self._writing = True
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
 
-    def places(self, texts: Iterable[str]) -> dict[str, Place]:
-        """Where the vectors of those texts are that have been kept."""
+    def read(self, texts: Iterable[str], tokenize: Callable[[Sequence[str]], list[Tokens]]) -> dict[str, Embedded]:
+        """The vectors of those texts that have some here; only these texts are tokenised. Damaged ones are left out."""
         keys = {text: text_key(text) for text in texts}
         with self._lock:
             self._list()
-            known = {text: self._waiting.get(key) or self._places.get(key) for text, key in keys.items()}
-            return {text: place for text, place in known.items() if place is not None}
-
-    def read(self, places: Mapping[str, Place], tokens: Iterable[Tokens]) -> dict[str, Embedded]:
-        """The vectors in these places, given the texts' tokens; without those that are damaged."""
-        found: dict[str, Embedded] = {}
+            waiting = {text: self._waiting[key] for text, key in keys.items() if key in self._waiting}
+            places = {text: self._places[key] for text, key in keys.items() if key in self._places}
+        embedded: dict[str, Embedded] = {}
         by_pack: dict[Pack, dict[int, Tokens]] = {}
-        for one in tokens:
-            place = places[one.text]
-            if isinstance(place, Entry):
-                found[one.text] = Embedded(one, place.vectors)
+        for tokens in tokenize(list(places | waiting)):
+            if tokens.text in waiting:
+                embedded[tokens.text] = Embedded(tokens, waiting[tokens.text].vectors)
             else:
-                pack, number = place
-                by_pack.setdefault(pack, {})[number] = one
-        for pack, wanted in by_pack.items():
-            found.update(self._from_pack(pack, wanted))
-        return found
+                pack, number = places[tokens.text]
+                by_pack.setdefault(pack, {})[number] = tokens
+        for pack, numbered in by_pack.items():
+            embedded.update(self._read_pack(pack, numbered))
+        return embedded
 
-    def add(self, made: Iterable[Embedded]) -> None:
-        """Keeps vectors; small numbers of them are written later, see `flush`."""
+    def add(self, computed: Iterable[Embedded]) -> None:
+        """Takes vectors to be written; few of them wait for more, see `flush`."""
         with self._lock:
-            for one in made:
-                if not self._writing or one.vectors.nbytes > self._max_bytes:
+            for embedded in computed:
+                size = embedded.vectors.nbytes
+                if not self._writing or size > self._max_bytes:
                     continue
-                key = text_key(one.tokens.text)
-                self._waiting[key] = Entry(key, vectors_digest(one.tokens.ids, one.vectors), one.vectors)
-                self._waiting_bytes += one.vectors.nbytes
+                key = text_key(embedded.tokens.text)
+                self._waiting[key] = Entry(key, vectors_digest(embedded.tokens.ids, embedded.vectors), embedded.vectors)
+                self._waiting_bytes += size
                 if self._waiting_bytes >= PACK_BYTES:
                     self.flush()
             if self._waiting_bytes >= LEAST_BYTES:
                 self.flush()
 
     def flush(self) -> None:
-        """Writes what waits."""
+        """Writes a pack of all that waits."""
         with self._lock:
             entries = list(self._waiting.values())
             self._waiting, self._waiting_bytes = {}, 0
@@ -100,14 +96,14 @@ class PackFolder:
                 write_pack(file, self._owner, entries)
             except (EvalignError, OSError) as error:
                 self._writing = False
-                self._tell("unwritable", f"{self._folder}: vectors are not kept, it cannot be written to ({error})")
+                self._warn("unwritable", f"{self._folder}: vectors are not kept, it cannot be written to ({error})")
                 return
             self._index(file.name)
             with suppress(OSError):
                 remove_oldest(self._root, self._max_bytes)
 
     def _list(self) -> None:
-        """Reads the indices of new packs, another process's among them; of equal texts the newest. Forgets old ones."""
+        """Reads the indices of new packs, of all processes, and drops those of removed ones; the newest pack wins."""
         try:
             changed = self._folder.stat().st_mtime_ns
             if changed == self._listed:
@@ -115,17 +111,13 @@ class PackFolder:
             self._listed = changed
             names = {file.name for file in self._folder.glob(PACKS)}
         except OSError:
-            return  # nothing was kept yet
-        for name in self._packs.keys() - names:
-            self._forget(self._packs.pop(name))
+            return  # nothing was written yet
+        removed = [pack for name in self._packs.keys() - names if (pack := self._packs.pop(name)) is not None]
+        for key in {key for pack in removed for key in pack.keys}:
+            if key in self._places and self._places[key][0] in removed:  # not in a newer one
+                del self._places[key]
         for name in sorted(names - self._packs.keys()):
             self._index(name)
-
-    def _forget(self, pack: Pack | None) -> None:
-        for key in pack.keys if pack is not None else ():
-            place = self._places.get(key)
-            if place is not None and place[0] is pack:  # not in a newer one
-                del self._places[key]
 
     def _index(self, name: str) -> None:
         self._packs[name] = None
@@ -135,39 +127,39 @@ class PackFolder:
         except FileNotFoundError:
             return  # removed as the oldest
         except OSError as error:
-            self._tell("unreadable", f"{file}: cannot be read ({error}); its texts are encoded again")
+            self._warn("unreadable", f"{file}: cannot be read ({error}); its texts are encoded again")
         except EvalignError:
-            self._tell("unreadable", f"{file}: damaged; it is removed, and its texts are encoded again")
+            self._warn("unreadable", f"{file}: damaged; it is removed, and its texts are encoded again")
             _remove(file)
         else:
             self._packs[name] = pack
             self._places.update((key, (pack, number)) for number, key in enumerate(pack.keys))
 
-    def _from_pack(self, pack: Pack, wanted: Mapping[int, Tokens]) -> dict[str, Embedded]:
-        found: dict[str, Embedded] = {}
+    def _read_pack(self, pack: Pack, numbered: Mapping[int, Tokens]) -> dict[str, Embedded]:
+        embedded: dict[str, Embedded] = {}
         file = pack.vectors.file
         try:
             with file.open("rb") as stream:
-                for number in sorted(wanted):
-                    vectors = pack.read(stream, number, wanted[number].ids)
+                for number, tokens in sorted(numbered.items()):
+                    vectors = pack.read(stream, number, tokens.ids)
                     if vectors is not None:
-                        found[wanted[number].text] = Embedded(wanted[number], vectors)
-            if len(found) < len(wanted):
-                self._tell("unreadable", f"{file}: damaged; what it has lost is encoded again")
+                        embedded[tokens.text] = Embedded(tokens, vectors)
+            if len(embedded) < len(numbered):
+                self._warn("unreadable", f"{file}: damaged; what it has lost is encoded again")
         except FileNotFoundError:
             pass  # removed as the oldest, by this process or another
         except OSError as error:
-            self._tell("unreadable", f"{file}: cannot be read ({error}); its texts are encoded again")
-        return found
+            self._warn("unreadable", f"{file}: cannot be read ({error}); its texts are encoded again")
+        return embedded
 
-    def _tell(self, kind: str, message: str) -> None:
-        if kind not in self._told:
-            self._told.add(kind)
+    def _warn(self, kind: str, message: str) -> None:
+        if kind not in self._warned:
+            self._warned.add(kind)
             log.warning("evalign: %s", message)
 
 
 def remove_oldest(root: Path, max_bytes: int) -> None:
-    """Removes packs of all encoders, oldest first, down to `max_bytes`; whoever reads one finishes reading it."""
+    """Removes packs of all encoders, oldest first, down to `max_bytes`; a process that reads one can finish reading."""
     sizes = {}
     for file in root.glob(f"{FOLDERS}/{PACKS}"):
         with suppress(OSError):

@@ -1,7 +1,7 @@
 """Text -> Tokens through a tokenizer.json, with offsets into the original text.
 
-The file's own truncation and padding are switched off (MiniLM's cuts and pads to 128): length is
-our policy, see windows.py. Surrounding white space never counts, as in bert_score.
+The file's own truncation and padding are switched off (MiniLM's cuts and pads to 128): windows.py decides about length.
+Surrounding white space never counts, as in bert_score.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ NO_LIMIT = 1_000_000  # tokenizer_config.json writes "no limit" as 1e30
 
 
 class Tokenizer:
-    """A tokenizer.json held to one policy: no truncation, no padding, one token per word wherever it stands."""
+    """A tokenizer.json without truncation and padding; the first word of a text has the same token as elsewhere."""
 
     def __init__(self, definition: str, max_length: int | None = None) -> None:
         self.max_length = max_length
@@ -36,10 +35,13 @@ class Tokenizer:
         self.fingerprint = hashlib.sha256(canonical.encode()).hexdigest()
         self._backend = Backend.from_str(canonical)
         self.unknown_id = _unknown_id(settings, self._backend)
-        framed = self._backend.encode("a")
-        own = [i for i, special in enumerate(framed.special_tokens_mask) if not special]
-        self.prefix_ids: tuple[int, ...] = tuple(framed.ids[: own[0]])
-        self.suffix_ids: tuple[int, ...] = tuple(framed.ids[own[-1] + 1 :])
+        letter = self._backend.encode("a")
+        own = [place for place, special in enumerate(letter.special_tokens_mask) if not special]
+        self.prefix_ids: tuple[int, ...] = tuple(letter.ids[: own[0]])
+        self.suffix_ids: tuple[int, ...] = tuple(letter.ids[own[-1] + 1 :])
+        self.frame_length = len(self.prefix_ids) + len(self.suffix_ids)  # special tokens added around every text
+        # They weigh nothing, also where a text spells one out.
+        self.special_ids = frozenset(self.prefix_ids + self.suffix_ids)
 
     @classmethod
     def from_directory(cls, directory: Path) -> Tokenizer:
@@ -50,24 +52,12 @@ class Tokenizer:
                 f"{directory}: no tokenizer.json there; write one with "
                 "transformers.AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)"
             )
-        limit = None
         config = directory / "tokenizer_config.json"
         try:
-            if config.is_file():
-                limit = json.loads(config.read_text("utf-8")).get("model_max_length")
+            limit = json.loads(config.read_text("utf-8")).get("model_max_length") if config.is_file() else None
             return cls(file.read_text("utf-8"), None if limit is None or limit > NO_LIMIT else int(limit))
         except Exception as error:  # the tokenizers library raises bare Exception on a broken file
             raise ModelError(f"{file}: not a tokenizer definition ({error})") from error
-
-    @property
-    def frame_length(self) -> int:
-        """Special tokens added around every text."""
-        return len(self.prefix_ids) + len(self.suffix_ids)
-
-    @cached_property
-    def special_ids(self) -> frozenset[int]:
-        """Ids of the tokens put around a text; they weigh nothing, also when a text spells one out."""
-        return frozenset(self.prefix_ids + self.suffix_ids)
 
     @property
     def size(self) -> int:
@@ -96,7 +86,7 @@ class Tokenizer:
 
 
 def utf8(text: str) -> str:
-    """Lone surrogates cannot be encoded; U+FFFD takes their place, one for one, so offsets hold."""
+    """The text with U+FFFD for every lone surrogate, which UTF-8 cannot encode; offsets stay the same."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -105,19 +95,16 @@ def utf8(text: str) -> str:
 
 
 def _add_prefix_space(settings: dict[str, Any]) -> None:
-    """Byte-level vocabularies spell a word at the start of a text differently; bert_score evens that out too.
+    """Makes a byte-level tokenizer put a space before the text, as bert_score does: its first word is one like others.
 
     The post-processor has to know, or it takes the added space off the first word's offset. Behind another splitter
     (CLIP's words, SmolLM's digits) it would be put before every piece, not before the text: left alone there.
     """
-    splitter, finisher = settings.get("pre_tokenizer") or {}, settings.get("post_processor") or {}
-    byte_level = [
-        part
-        for part in [splitter, *splitter.get("pretokenizers", [])[:1]]
-        if part.get("type") == "ByteLevel" and part.get("use_regex", True)
-    ]
-    finishers = [part for part in [finisher, *finisher.get("processors", [])] if "add_prefix_space" in part]
-    for part in [*byte_level, *(finishers if byte_level else [])]:
+    splitter, processor = settings.get("pre_tokenizer") or {}, settings.get("post_processor") or {}
+    splitters = [splitter, *splitter.get("pretokenizers", [])[:1]]
+    byte_level = [part for part in splitters if part.get("type") == "ByteLevel" and part.get("use_regex", True)]
+    processors = [part for part in [processor, *processor.get("processors", [])] if "add_prefix_space" in part]
+    for part in [*byte_level, *(processors if byte_level else [])]:
         part["add_prefix_space"] = True
 
 

@@ -15,16 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evalign.encoders.base import BatchingEncoder, Reading
 from evalign.encoders.families import pad_token
 from evalign.encoders.layers import check_layers
-from evalign.encoders.out_of_memory import out_of_memory
+from evalign.encoders.out_of_memory import in_halves
 from evalign.encoders.safetensors_headers import weight_files
 from evalign.encoders.tokenizer import NO_LIMIT, Tokenizer
 from evalign.errors import MissingExtraError, ModelError, UnsupportedModelError, WeightsError
-from evalign.types import Ints
+from evalign.types import Floats, Ints
 
 try:
     import torch
@@ -45,15 +44,9 @@ class TorchEncoder(BatchingEncoder):
     """A model directory through transformers. `layers=None` gives every hidden state."""
 
     def __init__(
-        self,
-        directory: Path,
-        config: dict[str, Any],
-        layers: tuple[int, ...] | None,
-        reading: Reading,
-        precision: str = "fp32",
-        device: str = "cpu",
-        threads: int = 0,
-    ) -> None:
+        self, directory: Path, config: dict[str, Any], layers: tuple[int, ...] | None, reading: Reading,
+        precision: str = "fp32", threads: int = 0, device: str = "cpu",
+    ) -> None:  # fmt: skip
         weight_files(directory)  # safetensors only, said before transformers says it at length
         with loading(directory, device):
             self._model = _text_model(directory, precision).to(device).eval()
@@ -63,39 +56,28 @@ class TorchEncoder(BatchingEncoder):
             raise UnsupportedModelError(f"{directory}: config.json does not say how many layers the model has")
         tokenizer = _tokenizer(directory)
         pad = pad_token(config)
-        super().__init__(
-            tokenizer,
-            check_layers(layers, depth),
-            reading.within(positions(settings), tokenizer),
-            pad if 0 <= pad < settings.vocab_size else 0,  # Llama configs write -1 for none
-        )
-        self.name = directory.name
-        self.precision = precision
-        self._device = device
-        self._threads = threads
-        self._depth = int(depth)
+        pad = pad if 0 <= pad < settings.vocab_size else 0  # Llama configs write -1 for none
+        reading = reading.within(positions(settings), tokenizer)
+        super().__init__(directory.name, tokenizer, check_layers(layers, depth), reading, pad, precision)
+        self._device, self._threads, self._depth = device, threads, int(depth)
 
-    def forward(self, ids: Ints, mask: Ints) -> npt.NDArray[np.float32]:
+    def forward(self, ids: Ints, mask: Ints) -> Floats:
         """Runs one padded batch; where memory is short, in halves, and with smaller batches from then on."""
         if ids.shape[1] == 0:  # texts without a token, of a tokenizer that adds none
             return np.zeros((len(self.layers), len(ids), 0, self._model.config.hidden_size), dtype=np.float32)
-        try:
-            with torch.inference_mode(), torch_threads(self._threads):
-                return self._states(ids, mask)
-        except (RuntimeError, MemoryError) as error:
-            if not out_of_memory(error):
-                raise
-            if len(ids) == 1:
-                raise ModelError(
-                    f"out of memory on {self._device} with one text of {ids.shape[1]} tokens; lower max_length, "
-                    "use a smaller model, or another device"
-                ) from error
-        self.reading = replace(self.reading, token_budget=max(1, self.reading.token_budget // 2))
-        middle = len(ids) // 2
-        halves = [self.forward(ids[part], mask[part]) for part in (slice(middle), slice(middle, None))]
-        return np.concatenate(halves, axis=1)
+        with torch.inference_mode(), torch_threads(self._threads):
+            parts = in_halves(
+                lambda rows: self._states(ids[rows], mask[rows]),
+                slice(0, len(ids)),
+                self._halve_budget,
+                lambda _: f"{self._device} with one text of {ids.shape[1]} tokens",
+            )
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
-    def _states(self, ids: Ints, mask: Ints) -> npt.NDArray[np.float32]:
+    def _halve_budget(self) -> None:
+        self.reading = replace(self.reading, token_budget=max(1, self.reading.token_budget // 2))
+
+    def _states(self, ids: Ints, mask: Ints) -> Floats:
         output = self._model(
             input_ids=torch.from_numpy(ids).to(self._device),
             attention_mask=torch.from_numpy(mask).to(self._device),
@@ -108,17 +90,17 @@ class TorchEncoder(BatchingEncoder):
 
 @contextmanager
 def loading(directory: Path, device: str) -> Iterator[None]:
-    """What transformers raises while it loads a model, as one sentence of ours; its tables and bars are not shown."""
-    loudness, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    """Turns what transformers raises while it loads a model into one sentence; its tables and bars are not shown."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
         yield
     except LOADING as error:
-        said = first_line(error)
-        raise UnsupportedModelError(f"{directory}: transformers cannot load this on {device} ({said})") from error
+        reason = f"transformers cannot load this on {device} ({first_line(error)})"
+        raise UnsupportedModelError(f"{directory}: {reason}") from error
     finally:
-        logging.set_verbosity(loudness)
+        logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()
 
@@ -132,8 +114,8 @@ def load(kind: Any, directory: Path, precision: str, **settings: Any) -> Any:
     computed = {name for name, parameter in model.named_parameters() if not parameter.requires_grad}
     missing = sorted(name for name in info["missing_keys"] if "pooler" not in name and name not in computed)
     if missing or info["mismatched_keys"]:
-        what = (missing or sorted(map(str, info["mismatched_keys"])))[0]
-        raise WeightsError(f"{directory}: its weights do not fit its config.json, {what} is missing; get it again")
+        tensor = (missing or sorted(map(str, info["mismatched_keys"])))[0]
+        raise WeightsError(f"{directory}: its weights do not fit its config.json, {tensor} is missing; get it again")
     return model
 
 
@@ -187,7 +169,7 @@ def load_tokenizer(directory: Path) -> Any:
         )
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Marian's recommends a package, see seq2seq_torch.py
+            warnings.simplefilter("ignore")  # Marian's recommends a package, see likelihood/torch_models.py
             return AutoTokenizer.from_pretrained(directory)
     except (ValueError, OSError, AttributeError, ImportError, TypeError, KeyError) as error:
         raise ModelError(

@@ -24,21 +24,19 @@ from safetensors.numpy import save
 from evalign.atomic_files import whole_file
 from evalign.encoders.safetensors_headers import TensorPlace, file_tensors
 from evalign.errors import FileFormatError
-from evalign.types import Ints
+from evalign.types import Floats, Ints
 
 DIGEST = 32
 INDEX = ("keys", "digests", "tokens")
 
-Vectors = npt.NDArray[np.float32]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Entry:
-    """What a pack keeps of one text: vectors are (layers, tokens, width)."""
+    """What a pack holds of one text: vectors are (layers, tokens, width)."""
 
     key: bytes
     digest: bytes
-    vectors: Vectors
+    vectors: Floats
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -52,13 +50,13 @@ class Pack:
     layers: int
     vectors: TensorPlace
 
-    def read(self, stream: BufferedReader, number: int, ids: Ints) -> Vectors | None:
+    def read(self, stream: BufferedReader, number: int, ids: Ints) -> Floats | None:
         """The vectors of one text; None if they are not those written for these token ids."""
         width = self.vectors.shape[1]
-        found: Vectors = np.empty((self.layers, int(self.tokens[number]), width), dtype=np.float32)
-        stream.seek(self.vectors.offset + int(self.first[number]) * width * found.itemsize)
-        whole = stream.readinto(_bytes(found)) == found.nbytes
-        return found if whole and vectors_digest(ids, found) == self.digests[number].tobytes() else None
+        vectors = np.empty((self.layers, int(self.tokens[number]), width), dtype=np.float32)
+        stream.seek(self.vectors.offset + int(self.first[number]) * width * vectors.itemsize)
+        whole = stream.readinto(_bytes(vectors)) == vectors.nbytes
+        return vectors if whole and vectors_digest(ids, vectors) == self.digests[number].tobytes() else None
 
 
 def text_key(text: str) -> bytes:
@@ -66,15 +64,15 @@ def text_key(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def vectors_digest(ids: Ints, vectors: Vectors) -> bytes:
-    """The ids belong to it: were a text ever cut into other tokens, its old vectors would not fit."""
+def vectors_digest(ids: Ints, vectors: Floats) -> bytes:
+    """The sha256 of token ids and vectors: were a text ever cut into other tokens, its old vectors would not fit."""
     digest = hashlib.sha256(_bytes(ids))
     digest.update(_bytes(vectors))
     return digest.digest()
 
 
 def write_pack(file: Path, owner: bytes, entries: Sequence[Entry]) -> None:
-    """Writes a pack whole or not at all, for its owner's eyes only: vectors can be turned back into words."""
+    """Writes a pack whole or not at all, readable by the user only: vectors can be turned back into words."""
     width = entries[0].vectors.shape[-1]
     index: dict[str, npt.NDArray[Any]] = {
         "keys": _digests([entry.key for entry in entries]),

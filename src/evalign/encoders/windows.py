@@ -6,10 +6,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
+import numpy as np
+
 from evalign.errors import TextTooLongError
+from evalign.types import Ints, Tokens
 
 POLICIES = ("window", "truncate", "error")
 
@@ -43,3 +47,10 @@ def plan_windows(count: int, room: int, policy: str) -> list[Window]:
         Window(start, start + room, keep_start, keep_stop)
         for start, keep_start, keep_stop in zip(starts, borders[:-1], borders[1:], strict=True)
     ]
+
+
+def cut(tokens: Tokens, places: Sequence[int] | Ints) -> Tokens:
+    """A text without the tokens at these places, which are counted as dropped."""
+    stays = np.ones(len(tokens), dtype=bool)
+    stays[places] = False
+    return replace(tokens.keep(stays), dropped=len(places))

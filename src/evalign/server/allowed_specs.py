@@ -1,7 +1,7 @@
-"""The gate for metric specs: what a stranger may ask this machine for, decided before anything touches the disk.
+"""Which metric specs a request may name: spec string in, Metric or an ApiError out, before anything touches the disk.
 
-spec string -> Metric, or an ApiError. Free-form options are refused unless they are known to be harmless, so that an
-option added tomorrow that names a file stays shut until somebody opens it here.
+Free-form options are refused unless they are listed here as harmless, so that a new option that names a file is refused
+until somebody adds it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from typing import Any
 
 from evalign.errors import nearest
 from evalign.metrics.base import Metric
+from evalign.metrics.options import option_fields
 from evalign.metrics.registry import GROUPS, METRICS, metric_class
 from evalign.metrics.spec import parse_spec
 from evalign.metrics.token_metric import TokenMetric
 from evalign.server.errors import ApiError
 
-OPERATORS = ("threads", "device", "backend", "token_budget", "max_length")  # the machine's business, not the asker's
-WORDS = {"idf": ("no", "references", "sources"), "rescale": ("true", "false"), "precision": ("fp32", "int8")}
+OPERATOR_OPTIONS = ("threads", "device", "backend", "token_budget", "max_length")  # the operator decides
+WORDS = {"idf": ("no", "references", "sources"), "rescale": ("true", "false"), "arithmetic": ("fp32", "int8")}
 DOWNLOADING = {"tokenize": ("spm", "flores101", "flores200", "spBLEU-1K")}  # sacrebleu fetches their models
 FREE = {"layer", "modules", "alpha", "beta", "gamma", "delta", "weights", "skip", "smooth_value"}
 FREE_VALUE = re.compile(r"[\w.+/-]{1,60}", re.ASCII)
@@ -32,31 +33,36 @@ BOUNDS = {
 NUMBERS = (-1_000_000, 1_000_000)
 
 
-def allowed_metrics(specs: Iterable[str], models: Sequence[str], most: int) -> list[Metric]:
+def allowed_metrics(specs: Iterable[str], models: Sequence[str], limit: int) -> list[Metric]:
     """The metrics of all specs and groups, each once, if this server serves them all."""
-    found = list(dict.fromkeys(one for spec in specs for one in _expanded(spec, models)))
-    if len(found) > most:
-        raise ApiError(422, "too-many-metrics", f"{len(found)} metrics; this server takes {most} in one request")
-    return found
+    metrics = list(dict.fromkeys(metric for spec in specs for metric in _expanded(spec, models)))
+    check_metric_count(len(metrics), limit)
+    return metrics
+
+
+def check_metric_count(count: int, limit: int) -> None:
+    """Raises if one request names too many metrics."""
+    if count > limit:
+        raise ApiError(422, "too-many-metrics", f"{count} metrics; this server takes {limit} in one request")
 
 
 def allowed_metric(spec: str, models: Sequence[str]) -> Metric:
     """The metric of a spec that stands for one."""
-    found = _expanded(spec, models)
-    if len(found) > 1:
-        raise _refused(f"{spec} stands for {', '.join(one.name for one in found)}; name one of them")
-    return found[0]
+    metrics = _expanded(spec, models)
+    if len(metrics) > 1:
+        raise _refused(f"{spec} stands for {', '.join(metric.name for metric in metrics)}; name one of them")
+    return metrics[0]
 
 
 def check_model(model: str, models: Sequence[str]) -> None:
-    """Only what the operator listed, by the very same string: nothing is looked for."""
+    """Raises unless the operator listed the model, by the very same string: nothing is looked up."""
     if model not in models:
         raise ApiError(422, "unknown-model", f"this server has no model {model[:100]!r}; it has {', '.join(models)}")
 
 
 def served_options(kind: type[Metric]) -> list[dataclasses.Field[Any]]:
     """The options of a metric that may be given here."""
-    return [item for item in dataclasses.fields(kind) if _why_closed(item) is None]
+    return [item for item in option_fields(kind) if _why_refused(item) is None]
 
 
 def why_unavailable(name: str, models: Sequence[str]) -> str | None:
@@ -84,24 +90,25 @@ def _expanded(spec: str, models: Sequence[str]) -> list[Metric]:
     name, options = parse_spec(spec)
     if name not in METRICS and name not in GROUPS:
         raise _refused(f"unknown metric {name!r}; {nearest(name, [*METRICS, *GROUPS])}")
-    return [_made(member, options, models) for member in GROUPS.get(name, (name,))]
+    return [_allowed(member, options, models) for member in GROUPS.get(name, (name,))]
 
 
-def _made(name: str, options: dict[str, str], models: Sequence[str]) -> Metric:
+def _allowed(name: str, options: dict[str, str], models: Sequence[str]) -> Metric:
     kind = metric_class(name)
-    fields = {item.name: item for item in dataclasses.fields(kind)}
+    fields = {item.name: item for item in option_fields(kind)}
     if why := why_unavailable(name, models):
         raise _refused(why)
+    options = kind.current_names(options)
     for key, value in options.items():
         if key in fields:  # unknown ones are named by from_options
             _check_option(name, fields[key], value)
     if "model" in fields:
         check_model(options.get("model", str(fields["model"].default)), models)
-    return kind.from_options(options)
+    return kind.from_options(options, name)
 
 
 def _check_option(name: str, item: dataclasses.Field[Any], value: str) -> None:
-    if why := _why_closed(item):
+    if why := _why_refused(item):
         raise _refused(f"{name}: {item.name}={value[:60]}: {why}")
     if item.name in WORDS and value not in WORDS[item.name]:
         raise _refused(f"{name}: {item.name}={value[:60]}: on a server this is {' or '.join(WORDS[item.name])}")
@@ -115,8 +122,8 @@ def _check_option(name: str, item: dataclasses.Field[Any], value: str) -> None:
         raise _refused(f"{name}: {item.name}={value[:60]}: expected a number from {low:g} to {high:g}")
 
 
-def _why_closed(item: dataclasses.Field[Any]) -> str | None:
-    if item.name in OPERATORS:
+def _why_refused(item: dataclasses.Field[Any]) -> str | None:
+    if item.name in OPERATOR_OPTIONS:
         return "this is decided by the server"
     if isinstance(item.default, bool | int | float) or item.metadata["choices"]:
         return None

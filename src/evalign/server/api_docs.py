@@ -12,11 +12,11 @@ HEAD = (
     '<meta name="viewport" content="width=device-width,initial-scale=1">\n<title>evalign API</title>\n'
     '<link rel="icon" href="data:,">\n<link rel="stylesheet" href="/docs.css">\n</head>\n<body>\n<main>\n'
 )
-DEEPEST = 3  # levels of a schema that are written out
+SCHEMA_LEVELS = 3  # that are written out
 
 
 def docs_page(document: dict[str, Any]) -> str:
-    """The page."""
+    """The HTML page of an OpenAPI document."""
     parts = [HEAD, f"<h1>{_text(document['info']['title'])} API, version {_text(document['info']['version'])}</h1>"]
     parts.append(f"<p>{_text(document['info']['description'])}</p>")
     parts.append('<p><a href="/">The page</a> · <a href="/openapi.json">OpenAPI 3.1 document</a></p>')
@@ -32,43 +32,39 @@ def _operation(document: dict[str, Any], path: str, method: str, operation: dict
     if "requestBody" in operation:
         content = operation["requestBody"]["content"]["application/json"]
         yield "<h3>Body</h3>"
-        yield from _fields(document, content["schema"], DEEPEST)
+        yield from _fields(document, content["schema"], SCHEMA_LEVELS)
         example = json.dumps(content["example"])
         call = f"curl -H 'Content-Type: application/json' http://localhost:8765{path} -d '{example}'"
         yield f"<pre>{_text(call)}</pre>"
     yield "<h3>Answers</h3>\n<ul>"
     for status, answer in operation["responses"].items():
-        shown = answer.get("content", {}).get("application/json", {}).get("schema", {})
-        yield f"<li><code>{_text(status)}</code> {_kind(shown)}</li>"
+        yield f"<li><code>{_text(status)}</code> {_kind(_answer_schema(answer))}</li>"
     yield "</ul>"
-    fine = operation["responses"].get("200", {}).get("content", {}).get("application/json", {}).get("schema")
-    if fine:
-        yield from _fields(document, fine, DEEPEST)
+    yield from _fields(document, _answer_schema(operation["responses"].get("200", {})), SCHEMA_LEVELS)
     yield "</section>"
 
 
-def _fields(document: dict[str, Any], schema: dict[str, Any], deepest: int) -> Iterator[str]:
+def _answer_schema(answer: dict[str, Any]) -> dict[str, Any]:
+    schema: dict[str, Any] = answer.get("content", {}).get("application/json", {}).get("schema", {})
+    return schema
+
+
+def _fields(document: dict[str, Any], schema: dict[str, Any], levels: int) -> Iterator[str]:
     """A list of an object's fields, and of the objects inside them."""
-    found = _resolved(document, schema)
-    properties = found.get("properties", {})
-    if not properties or deepest == 0:
+    if "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    properties = schema.get("properties", {})
+    if not properties or levels == 0:
         return
     yield "<dl>"
     for name, inner in properties.items():
-        need = "" if name in found.get("required", ()) else ", optional"
+        need = "" if name in schema.get("required", ()) else ", optional"
         about = inner.get("description", "")
         yield f"<dt><code>{_text(name)}</code> <span>{_kind(inner)}{need}</span></dt><dd>{_text(about)}"
         for part in (inner, *inner.get("anyOf", ())):
-            yield from _fields(document, part.get("items", part), deepest - 1)
+            yield from _fields(document, part.get("items", part), levels - 1)
         yield "</dd>"
     yield "</dl>"
-
-
-def _resolved(document: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    if "$ref" not in schema:
-        return schema
-    found: dict[str, Any] = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    return found
 
 
 def _kind(schema: dict[str, Any]) -> str:
@@ -76,9 +72,9 @@ def _kind(schema: dict[str, Any]) -> str:
     if "$ref" in schema:
         return _text(schema["$ref"].rpartition("/")[2])
     if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(_kind(one) for one in schema["anyOf"]))
+        return " or ".join(dict.fromkeys(_kind(choice) for choice in schema["anyOf"]))
     if "enum" in schema or "const" in schema:
-        return " or ".join(_text(json.dumps(one)) for one in schema.get("enum", [schema.get("const")]))
+        return " or ".join(_text(json.dumps(value)) for value in schema.get("enum", [schema.get("const")]))
     kind = schema.get("type", "any")
     named = " or ".join(kind) if isinstance(kind, list) else str(kind)
     return f"list of {_kind(schema['items'])}" if named == "array" and "items" in schema else _text(named)

@@ -1,6 +1,6 @@
-"""The application: routes, and how a request becomes work in the pool and work an answer.
+"""The application: its routes, and the way of a request through it.
 
-Guard (host, headers, full?) -> FastAPI route -> BodyReader -> WorkerPool [parse, check, compute, encode] -> bytes
+Guard (host, headers, queue full?) -> FastAPI route -> BodyReader -> WorkerPool [parse, check, compute, JSON] -> bytes
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
@@ -33,12 +34,10 @@ from evalign.server.static_pages import add_pages
 from evalign.server.strict_json import parse_json
 from evalign.server.worker_pool import ClientGone, WorkerPool
 
-Asked = TypeVar("Asked", bound=BaseModel)
-SPARE_ENCODERS = 2  # kept besides the listed models' own layers; a walk through layers reloads, and never piles up
-REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": response_models.ErrorAnswer}
-    for status in (400, 404, 405, 413, 415, 422, 429, 503, 504)
-}  # fmt: skip
+Body = TypeVar("Body", bound=BaseModel)
+SPARE_ENCODERS = 2  # loaded besides the listed models' own layers: requests for many layers reload, and never pile up
+REFUSED: dict[str, Any] = {"model": response_models.ErrorAnswer}
+REFUSALS: dict[int | str, dict[str, Any]] = dict.fromkeys((400, 404, 405, 413, 415, 422, 429, 503, 504), REFUSED)
 CODES = {404: "not-found", 405: "wrong-method"}
 ABOUT = (
     "Scores and alignments of generated text. No answer depends on another request, and no text is written anywhere. "
@@ -58,28 +57,26 @@ class Service:
         self.metrics = catalogue.metrics(settings)
 
     async def answer(
-        self, request: Request, kind: type[Asked], compute: Callable[[Asked, Settings], dict[str, Any]]
+        self, request: Request, kind: type[Body], compute: Callable[[Body, Settings], dict[str, Any]]
     ) -> Response:
         """Reads the body, then does everything else in a worker."""
         body = await self.reader.read(request)
         gone = asyncio.create_task(_disconnected(request))
+        work = partial(_computed, body, kind, compute, self.settings)
         try:
-            done = await self.pool.run(
-                lambda: _computed(body, kind, compute, self.settings), self.settings.deadline, gone
-            )
+            return Response(await self.pool.run(work, self.settings.deadline, gone), media_type="application/json")
         except asyncio.CancelledError:  # the server ends, and this takes longer than it waits
             raise ApiError(503, "ending", "the server is being ended; ask again when it is back") from None
         finally:
             gone.cancel()
-        return Response(done, media_type="application/json")
 
     def load(self) -> None:
-        """Loads every listed model; one that cannot be is the operator's to know."""
+        """Loads every listed model."""
         keep_encoders(len(self.settings.models) + SPARE_ENCODERS)
         keep_embeddings(None)  # what people send is written nowhere, whatever the environment says
-        found = catalogue.models(self.settings)
+        models = catalogue.models(self.settings)
         align_every(BERTScore(model=self.settings.models[0]), "a word", "the word")  # loads the solvers' libraries too
-        self.models = found
+        self.models = models
 
 
 class Application(Guard):
@@ -149,9 +146,8 @@ def _add_api(app: FastAPI, service: Service) -> None:
         return _json(service.metrics)
 
     @app.get(
-        "/api/models", response_model=response_models.ModelsAnswer, summary="List the models",
-        responses={503: {"model": response_models.ErrorAnswer}},
-    )  # fmt: skip
+        "/api/models", responses={503: REFUSED}, response_model=response_models.ModelsAnswer, summary="List the models"
+    )
     async def models() -> Response:
         """The models that specs may name; waits while they are being loaded."""
         if service.models is None and service.loading is not None:
@@ -189,8 +185,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def framework(_request: Request, error: HTTPException) -> Response:
-        told = ApiError(error.status_code, CODES.get(error.status_code, "refused"), f"{error.detail}.")
-        response = answer(told)
+        response = answer(ApiError(error.status_code, CODES.get(error.status_code, "refused"), f"{error.detail}."))
         response.headers.update(error.headers or {})
         return response
 
@@ -204,8 +199,9 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _computed(
-    body: bytes, kind: type[Asked], compute: Callable[[Asked, Settings], dict[str, Any]], settings: Settings
+    body: bytes, kind: type[Body], compute: Callable[[Body, Settings], dict[str, Any]], settings: Settings
 ) -> bytes:
+    """The answer's JSON, from a request's body; runs in a worker."""
     try:
         with tokenise_once():  # its costs are counted in tokens before they are encoded
             document = compute(kind.model_validate(parse_json(body)), settings)
@@ -213,14 +209,14 @@ def _computed(
     except ValidationError as error:
         raise invalid(error) from None
     except EvalignError as error:
-        told = api_error(error)
-        if told.status >= 500:
+        refusal = api_error(error)
+        if refusal.status >= 500:
             print(f"evalign: {error}", file=sys.stderr)
-        raise told from error
+        raise refusal from error
 
 
 async def _disconnected(request: Request) -> None:
-    """Ends when the client has gone; the body was read before."""
+    """Ends when the client closes its connection; the body was read before."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 

@@ -10,8 +10,8 @@ from evalign.encoders.families import depth
 from evalign.encoders.loading import FAKE, EncoderChoice, open_encoder
 from evalign.encoders.locating import locate
 from evalign.metrics.base import Metric
-from evalign.metrics.matching_metric import MatchingMetric
-from evalign.metrics.registry import METRICS, metric_class
+from evalign.metrics.options import written
+from evalign.metrics.registry import METRICS, metric, metric_class
 from evalign.server.allowed_specs import WORDS, served_models, served_options, why_unavailable
 from evalign.server.settings import Settings
 from evalign.version import __version__
@@ -37,13 +37,13 @@ def _metric(name: str, settings: Settings) -> dict[str, Any]:
     reason = why_unavailable(name, settings.models)
     return {
         "name": name,
-        "about": kind.about,
+        "about": metric(name).about,
         "fields": list(kind.fields),
         "needs": list(kind.needs),
         "higher_is_better": kind.higher_is_better,
         "bounds": [end if math.isfinite(end) else None for end in kind.bounds],
         "options": [_option(kind, item, settings) for item in served_options(kind)],
-        "aligns": issubclass(kind, MatchingMetric),
+        "aligns": kind.aligns,
         "available": reason is None,
         "reason": reason,
     }
@@ -53,7 +53,7 @@ def _option(kind: type[Metric], item: dataclasses.Field[Any], settings: Settings
     choices = WORDS.get(item.name, item.metadata["choices"])
     if item.name == "model":
         choices = served_models(item, settings.models) if choices else settings.models
-    default = item.default if item.default is None or isinstance(item.default, int | float | str) else str(item.default)
+    default = written(item.default) if choices and item.default is not None else item.default
     return {"name": item.name, "default": default, "about": item.metadata["about"], "choices": list(choices)}
 
 

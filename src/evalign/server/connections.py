@@ -1,8 +1,8 @@
-"""HTTP connections that do not stay open for nothing.
+"""An HTTP protocol for uvicorn that closes idle connections.
 
 uvicorn waits for ever for a connection's first request and for the rest of a head that has begun, and its timer between
 two requests ends with the first byte of the second; and it waits for ever for clients that do not read. A few thousand
-such connections would shut everybody out.
+such connections would shut out everybody else.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 class ImpatientProtocol(H11Protocol):
-    """Hangs up when no request is complete `timeout_keep_alive` seconds after the connection or the last answer.
+    """Closes a connection without a complete request `timeout_keep_alive` seconds after its start or its last answer.
 
-    An answer that is still being fetched is let be, unless nothing of it is taken for `rounds` times as long: systems
-    buffer megabytes, so that somebody slow seems to take nothing for a while.
+    While an answer is being sent, it closes only if the client takes nothing of it for `rounds` times as long: systems
+    buffer megabytes, so that a slow client seems to take nothing for a while.
     """
 
     rounds: ClassVar[int] = 6
@@ -27,32 +27,32 @@ class ImpatientProtocol(H11Protocol):
     _rounds_left: int = rounds
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """The time for the first head begins."""
+        """Starts the timer for the first request's head."""
         super().connection_made(transport)
         self._begin_waiting()
 
     def handle_events(self) -> None:
-        """It ends when a request is there; its body and its answer have deadlines of their own."""
+        """Stops the timer when a request is there: its body and its answer have deadlines of their own."""
         super().handle_events()
         self._stop_if_busy()
 
     def on_response_complete(self) -> None:
-        """The time for the next head begins, before uvicorn looks for one that came early."""
+        """Starts the timer for the next head, before uvicorn looks for one that came early."""
         self._begin_waiting()
         super().on_response_complete()
 
     def pause_writing(self) -> None:
-        """The time for the client to take something of its answer begins."""
+        """Starts the timer for the client to take something of its answer."""
         super().pause_writing()
         self._begin_waiting()
 
     def resume_writing(self) -> None:
-        """It has taken enough."""
+        """Stops the timer: the client has taken enough."""
         super().resume_writing()
         self._stop_if_busy()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is waited for any more."""
+        """Stops the timer."""
         self._stop_waiting()
         super().connection_lost(exc)
 

@@ -1,7 +1,7 @@
-"""Errors as the API answers them: `{"error": {"code", "message"}}`, the message a sentence that the page shows.
+"""Errors as the API answers them: `{"error": {"code", "message"}}`; the page shows the message.
 
 ApiError                 what the server itself refuses
-api_error(EvalignError)  what the library refuses, with the status that says whose fault it is
+api_error(EvalignError)  what the library refuses: 422 where the request is at fault, 503 where the server is
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ class ApiError(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """What goes beside the body."""
+        """Headers of the answer."""
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
     @property
     def body(self) -> bytes:
-        """The JSON that is sent; ASCII, so that a lone surrogate in a message cannot break it."""
+        """The answer's JSON; ASCII, so that a lone surrogate in a message cannot break it."""
         return json.dumps({"error": {"code": self.code, "message": self.message}}).encode("ascii")
 
 
 def api_error(error: library.EvalignError) -> ApiError:
-    """422 for what was asked; 503 where the server's own models are at fault, without a word about its disk."""
+    """The library's error as an answer; of the server's own models it tells no path."""
     for kind, code in CODES:
         if isinstance(error, kind):
             return ApiError(422, code, str(error))
@@ -49,7 +49,7 @@ def api_error(error: library.EvalignError) -> ApiError:
 
 
 def invalid(error: ValidationError) -> ApiError:
-    """The first thing that does not fit, by place; what was sent is not repeated."""
+    """The first misfit of a request and its place; what was sent is not repeated."""
     first, *rest = error.errors(include_url=False, include_input=False, include_context=False)
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
     more = f" (and {len(rest)} more)" if rest else ""

@@ -1,7 +1,7 @@
-"""The outermost layer, around the framework: who may ask, the headers of every answer, and a cheap no when full.
+"""The outermost layer, around the framework: which hosts are served, the headers of every answer, and the full queue.
 
-Plain ASGI, so that turning a request away costs neither parsing nor reading its body. Every answer, also an error of
-the framework's own, leaves through here.
+Plain ASGI: it refuses at once when the queue is full, without parsing a request or reading its body. Every answer, also
+an error of the framework's own, leaves through here.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -35,15 +36,15 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 class Guard:
-    """Wraps an ASGI application; `turned_away` gives the error of a server that is full, or None."""
+    """Wraps an ASGI application; `busy` gives the error of a server whose queue is full, or None."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, turned_away: Callable[[], ApiError | None]) -> None:
-        self.app, self._turned_away, self._verbose = app, turned_away, settings.verbose
+    def __init__(self, app: ASGIApp, settings: Settings, busy: Callable[[], ApiError | None]) -> None:
+        self.app, self._busy, self._verbose = app, busy, settings.verbose
         self._hosts = {host.lower().strip("[]") for host in (*LOCAL, settings.host, *settings.hosts)}
         self._any_address = settings.host in ("0.0.0.0", "::", "")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers, or passes on."""
+        """Refuses a request, or passes it on to the application."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -59,8 +60,8 @@ class Guard:
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        refused = self._refusal(scope)
-        app: ASGIApp = self.app if refused is None else answer(refused)
+        refusal = self._refusal(scope)
+        app: ASGIApp = self.app if refusal is None else answer(refusal)
         try:
             await app(scope, receive, send_guarded)
         finally:
@@ -74,7 +75,7 @@ class Guard:
             message = "this Host is not served here; evalign serve --allow-host NAME adds one"
             return ApiError(400, "unknown-host", message)
         if scope["method"] == "POST" and scope["path"].startswith("/api/"):
-            return self._turned_away()
+            return self._busy()
         return None
 
     def _known_host(self, host: str) -> bool:
@@ -87,17 +88,13 @@ class Guard:
             name = name[1:].partition("]")[0]
         elif name.count(":") == 1:
             name = name.partition(":")[0]
-        return name in self._hosts or (self._any_address and _is_address(name))
+        if self._any_address:
+            with suppress(ValueError):
+                ipaddress.ip_address(name)
+                return True
+        return name in self._hosts
 
 
 def answer(error: ApiError) -> Response:
     """The error as a response."""
     return Response(error.body, error.status, error.headers, "application/json")
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True

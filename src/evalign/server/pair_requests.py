@@ -1,6 +1,6 @@
 """The work behind /api/align, /api/idf and /api/pool: a checked request in, plain JSON values out.
 
-Runs in a worker thread and knows no HTTP but the ApiErrors it raises. Corpora are in corpora.py.
+Runs in a worker thread and knows no HTTP but the ApiErrors it raises. Corpora are in corpus_requests.py.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from typing import Any
 
 from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.metrics.base import Metric
-from evalign.metrics.corpus import Pooled
 from evalign.metrics.every_matching import align_every, matching_metric
 from evalign.metrics.token_metric import TokenMetric, count_idf
 from evalign.render.documents import alignment_document
 from evalign.server.allowed_specs import allowed_metric, check_model
 from evalign.server.errors import ApiError
-from evalign.server.request_costs import check_rows, check_texts, opened
+from evalign.server.request_costs import check_rows, check_texts, metric_encoder
 from evalign.server.request_models import AlignRequest, IDFRequest, PoolRequest
 from evalign.server.settings import Settings
 from evalign.text.idf import FORMAT, IDFTable
@@ -29,11 +28,11 @@ def align(request: AlignRequest, settings: Settings) -> dict[str, Any]:
     pair = request.candidate, request.reference
     check_rows([Row("1", pair[0], (pair[1],))], [metric], settings.limits)
     table = None if request.idf is None else fitting_table(request.idf.table(), metric)
-    found = align_every(metric, *pair, table, others=request.matchings == "all")
-    for side, tokens in (("candidate", found.own.candidate), ("reference", found.own.reference)):
+    every = align_every(metric, *pair, table, others=request.matchings == "all")
+    for side, tokens in (("candidate", every.own.candidate), ("reference", every.own.reference)):
         if tokens.empty:
             raise ApiError(422, "empty-text", f"the {side} is empty, so there is nothing to match")
-    return alignment_document(found.alignments, found.skipped, str(metric), packed=True)
+    return alignment_document(every.alignments, every.skipped, str(metric), packed=True)
 
 
 def idf(request: IDFRequest, settings: Settings) -> dict[str, Any]:
@@ -54,11 +53,10 @@ def pool(request: PoolRequest, settings: Settings) -> dict[str, Any]:
 
 def pooled_scores(metric: Metric, totals: list[float], rows: int) -> dict[str, float]:
     """Field -> score, or an ApiError where these totals cannot be this metric's."""
-    corpus = metric.corpus()
-    if not isinstance(corpus, Pooled):
+    if not metric.pools:
         raise ApiError(422, "bad-metric", f"{metric.name} has no totals to pool; its corpus score is the mean")
     try:
-        scores = corpus.of(totals, rows)
+        scores = dict(metric.from_totals(totals, rows))
     except (ArithmeticError, LookupError, ValueError, TypeError):  # what the formulas raise on numbers of other origin
         scores = {}
     if not scores or not all(map(math.isfinite, scores.values())):
@@ -68,5 +66,5 @@ def pooled_scores(metric: Metric, totals: list[float], rows: int) -> dict[str, f
 
 def fitting_table(table: IDFTable, metric: TokenMetric) -> IDFTable:
     """The table, if it was counted with the metric's tokenizer."""
-    table.check(opened(metric).encoder.tokenizer_fingerprint)
+    table.check(metric_encoder(metric).tokenizer_fingerprint)
     return table

@@ -1,6 +1,6 @@
-"""A request's body, read with three bounds: bytes, seconds, and bytes held by all requests together.
+"""Reads a request's body with three bounds: bytes, seconds, and bytes held by all requests together.
 
-Content-Length is believed where it says "too much"; a body in chunks is counted as it comes.
+A Content-Length beyond the bound is refused at once; a body in chunks is counted as it comes.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ class BodyReader:
     """Reads bodies of one server."""
 
     def __init__(self, settings: Settings) -> None:
-        self._most, self._seconds = settings.limits.body, settings.body_seconds
+        self._limit, self._seconds = settings.limits.body, settings.body_seconds
         self._budget, self._held = settings.body_budget, 0
 
     async def read(self, request: Request) -> bytes:
         """The JSON body, or an ApiError: 415, 413, 429, or 400 where it comes too slowly."""
         _check_type(request)
         announced = request.headers.get("content-length", "")
-        if announced.isascii() and announced.isdigit() and int(announced) > self._most:
+        if announced.isascii() and announced.isdigit() and int(announced) > self._limit:
             raise self._too_large()
         parts: list[bytes] = []
         size = 0
@@ -34,7 +34,7 @@ class BodyReader:
                 async for part in request.stream():
                     size += len(part)
                     self._held += len(part)
-                    if size > self._most:
+                    if size > self._limit:
                         raise self._too_large()
                     if self._held > self._budget:
                         raise ApiError(429, "busy", "the server is taking in as much as it can; try again soon", 1)
@@ -48,7 +48,7 @@ class BodyReader:
         return b"".join(parts)
 
     def _too_large(self) -> ApiError:
-        message = f"the body is larger than {self._most:,} bytes, which is what this server takes; send it in parts"
+        message = f"the body is larger than {self._limit:,} bytes, which is what this server takes; send it in parts"
         return ApiError(413, "body-too-large", message)
 
 

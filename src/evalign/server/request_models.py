@@ -1,6 +1,6 @@
-"""What may be asked, as pydantic models: JSON types exactly, no unknown names, lengths bounded.
+"""Request bodies as pydantic models: JSON types exactly, no unknown names, lengths bounded.
 
-How much may be asked depends on the operator's `Limits` and is checked in costs.py; the bounds here are only sane.
+How much may be asked depends on the operator's `Limits` and is checked in request_costs.py; the bounds here are wide.
 """
 
 from __future__ import annotations

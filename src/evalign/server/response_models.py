@@ -1,4 +1,4 @@
-"""What is answered, as pydantic models: they are the API's documentation, and checked against every answer in tests.
+"""Answers as pydantic models: they are the API's documentation, and tests check every answer against them.
 
 Alignment and corpus documents have JSON Schemas of their own in evalign/render/schema, which openapi.py takes over.
 """

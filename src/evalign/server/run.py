@@ -1,4 +1,4 @@
-"""Runs the application under uvicorn: one bound socket, a graceful end, and no hanging on work that does not end."""
+"""Runs the application under uvicorn: binds a socket, serves it, and ends within a bound on a signal."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ def serve(settings: Settings, port: int, started: Callable[[str], None]) -> None
 
 
 class Announcing(uvicorn.Server):
-    """Says when it is there."""
+    """A server that calls `announce` once it takes connections."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
         super().__init__(config)
-        self._announce = started
+        self._announce = announce
 
     def leave(self, _number: int, _frame: FrameType | None) -> None:
-        """Asks for the end."""
+        """Handles a signal: takes no more requests, and ends when the running ones are done."""
         self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn's, with a word at its end."""
+        """Starts as uvicorn does, then announces it."""
         await super().startup(sockets)
         if self.started:
             self._announce()
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening place, or a sentence about why there is none."""
+    """A socket bound to the host and port; InputError if that cannot be."""
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host or "0.0.0.0", port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, protocol)
@@ -74,7 +74,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def address(bound: socket.socket) -> str:
-    """Where a browser on this machine finds it."""
+    """The URL under which a browser on this machine finds the server."""
     host, port = bound.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

@@ -1,4 +1,4 @@
-"""What an operator decides: models, workers, limits and who may ask. Values only."""
+"""The operator's settings: models, workers, limits, and the hosts that are served."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evalign.errors import ModelNotFoundError
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request may ask for; more is refused with a sentence."""
+    """How much one request may ask for; more is refused."""
 
     body: int = 2**20  # bytes
     tokens: int = 2_000  # of one text
@@ -24,7 +24,7 @@ class Limits:
     total_tokens: int = 400_000  # of all texts together
     total_cells: int = 20_000_000  # of all pairs together
     systems: int = 50  # of a comparison, which tests every pair of them
-    resamples: int = 500_000_000  # work of a comparison, in draws of one row: costs.check_comparison
+    resamples: int = 500_000_000  # work of a comparison, in draws of one row: request_costs.check_comparison
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Settings:
 
 def installed_models() -> tuple[str, ...]:
     """The known models that are on this machine."""
-    found = tuple(name for name, model in KNOWN.items() if local_directory(model) is not None)
-    if not found:
+    names = tuple(name for name, model in KNOWN.items() if local_directory(model) is not None)
+    if not names:
         raise ModelNotFoundError("there is no model on this machine to serve: evalign models get minilm")
-    return found
+    return names

@@ -1,7 +1,7 @@
-"""Bytes to JSON values, for input that may be hostile: what other readers take differently is refused.
+"""Bytes to JSON values, for input that may be hostile: what JSON readers do not agree about is refused.
 
-Refused with a sentence: bytes that are no UTF-8, NaN and Infinity, numbers that no double holds, a name twice in one
-object, nesting too deep. Lone surrogates, which a JSON escape can spell, become U+FFFD, as everywhere in evalign.
+Refused are bytes that are no UTF-8, NaN and Infinity, numbers that no double holds, a name twice in one object, and
+nesting too deep. Lone surrogates, which a JSON escape can spell, become U+FFFD, as everywhere in evalign.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def _checked(value: Any, depth: int, surrogates: bool) -> Any:
     if depth == 0:
         raise _refused(TOO_DEEP)
     if isinstance(value, list):
-        return [_checked(one, depth - 1, surrogates) for one in value]
-    return {_checked(key, depth, surrogates): _checked(one, depth - 1, surrogates) for key, one in value.items()}
+        return [_checked(item, depth - 1, surrogates) for item in value]
+    return {_checked(key, depth, surrogates): _checked(item, depth - 1, surrogates) for key, item in value.items()}
 
 
 def _no_constant(name: str) -> Any:
@@ -69,10 +69,10 @@ def _number(digits: str) -> float:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise _refused("an object of the JSON has the same name twice")
-    return found
+    return members
 
 
 def _refused(message: str) -> ApiError:

@@ -1,9 +1,9 @@
 """A bounded pool of worker threads behind a bounded queue, with deadlines.
 
-In: a function and the wish to have its result by a deadline. Out: the result, or an ApiError: 429 if the queue is full,
-503 if the work was not begun in time, 504 if it was begun and not done. Work that nobody waits for any more (too late,
-or the client went away) is dropped if it was not begun, else told to stop at its next step. ONNX Runtime computes
-without the interpreter's lock, so threads are enough, and one copy of each model serves all of them.
+In: a function and a deadline. Out: its result, or an ApiError: 429 if the queue is full, 503 if the work was not begun
+in time, 504 if it was begun and not done. Work that nobody waits for any more (too late, or the client went away) is
+dropped if it was not begun, else told to stop at its next step. ONNX Runtime computes without the interpreter's lock,
+so threads are enough, and one copy of each model serves all of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from evalign.server.errors import ApiError
 
 Work = Callable[[], bytes]
 LONGEST_RETRY = 30
-LATELY = 5.0
+RECENT_SECONDS = 5.0
 
 
 class ClientGone(Exception):  # noqa: N818 (nobody is left to be told of an error)
@@ -29,7 +29,7 @@ class ClientGone(Exception):  # noqa: N818 (nobody is left to be told of an erro
 
 
 class Job:
-    """One piece of work. Whoever gets hold of `claim` first decides: a worker begins it, or the server drops it."""
+    """One piece of work. The first to acquire `claim` decides: a worker begins it, or the server drops it."""
 
     def __init__(self, work: Work, answer: asyncio.Future[bytes]) -> None:
         self.work, self.answer = work, answer
@@ -46,7 +46,7 @@ class WorkerPool:
         self.unfinished = 0  # waiting or running; touched in the event loop only
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._mean_seconds = 0.05
-        self._turned_away, self._last_turned = 0.0, monotonic()  # counted over about the last LATELY seconds
+        self._refused, self._last_refusal = 0.0, monotonic()  # counted over about the last RECENT_SECONDS
         self._threads = [Thread(target=self._serve, name=f"evalign-{n}", daemon=True) for n in range(workers)]
 
     def start(self) -> None:
@@ -61,18 +61,18 @@ class WorkerPool:
 
     @property
     def full(self) -> bool:
-        """Whether the next request has to be turned away."""
+        """Whether the next request has to be refused."""
         return self.unfinished >= self.workers + self.queue
 
     def busy(self) -> ApiError:
-        """What a client is told then: to come back when those inside and those turned away lately could be done.
+        """The refusal: 429, to try again when the requests inside and those refused recently could be done.
 
-        Were all told to come back in a second, most would be turned away again, and that takes time from the work.
+        If all were told to try again in a second, most would be refused again, and that takes time from the work.
         """
         now = monotonic()
-        self._turned_away = 1 + self._turned_away * math.exp((self._last_turned - now) / LATELY)
-        self._last_turned = now
-        seconds = (self.unfinished + self._turned_away) * self._mean_seconds / self.workers
+        self._refused = 1 + self._refused * math.exp((self._last_refusal - now) / RECENT_SECONDS)
+        self._last_refusal = now
+        seconds = (self.unfinished + self._refused) * self._mean_seconds / self.workers
         retry_after = max(1, min(LONGEST_RETRY, math.ceil(seconds)))
         return ApiError(429, "busy", "the server has more requests than it can take; try again soon", retry_after)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from evalign.analysis.scoring import Result, score_source
+from evalign.analysis.scoring import Emit, Result, score_source
 from evalign.data.row_pairing import Pairing
 from evalign.data.rows import RowSource
 from evalign.metrics.base import Metric
@@ -67,9 +67,13 @@ class PairedScores:
 
 
 def score_pairs(
-    sources: Iterable[RowSource], pairing: Pairing, metrics: list[Metric], emit: Callable[[Result, Segment], object]
+    sources: Iterable[RowSource],
+    pairing: Pairing,
+    metrics: list[Metric],
+    emit: Emit = lambda _result, _segment: None,
+    score: Callable[[RowSource, list[Metric], Emit], list[Result]] = score_source,
 ) -> list[PairedScores]:
-    """Scores every source with every metric; `emit` gets every segment as it is made."""
+    """Scores every source with every metric, by `score`; `emit` gets every segment as it is made."""
     found = {str(metric): PairedScores(metric, pairing.rows) for metric in metrics}
     done: Counter[tuple[str, str]] = Counter()
 
@@ -80,7 +84,7 @@ def score_pairs(
         emit(result, segment)
 
     for source in sources:
-        for result in score_source(source, metrics, take):
+        for result in score(source, metrics, take):
             scores = found[result.metric]
             scores.flags[result.system] = dict(result.flags)
             if result.signature not in scores.signatures:

@@ -1,21 +1,22 @@
 """How likely a model finds one text after another: pairs of texts in, log-probabilities of the second's tokens out.
 
-Torch-free: tokens, batches by length, and what happens when memory is short are here; the models themselves, which
-only give `read` and `forward`, are in seq2seq_torch.py.
+Torch-free: limits, batches by length, and what happens when memory is short are here; the models themselves, which
+only give `read` and `forward`, are in torch_models.py.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from evalign.encoders.locating import Located, locate
-from evalign.encoders.out_of_memory import out_of_memory
+from evalign.encoders.locating import locate
+from evalign.encoders.model_pool import ModelPool
+from evalign.encoders.out_of_memory import in_halves
+from evalign.encoders.windows import cut
 from evalign.errors import ModelError, TextTooLongError
 from evalign.types import Floats, Tokens
 
@@ -42,16 +43,16 @@ class LikelihoodChoice:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What is asked: the second text given the first, and the language of each where the model wants to know it.
+    """Two texts, of which the second is predicted from the first; their languages, for models with language tokens.
 
-    The last `kept` characters of the source are a prompt: what is cut from an over-long source stands before them.
+    The last `prompt_length` characters of the source are a prompt: an over-long source is cut before them.
     """
 
     source: str
     target: str
     source_language: str = ""
     target_language: str = ""
-    kept: int = 0
+    prompt_length: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,28 +76,13 @@ class Likelihood:
     @property
     def counts(self) -> dict[str, int]:
         """What a user should know about how both texts were read, and how many tokens were impossible."""
-        total = dict(self.source.counts)
-        for name, count in self.target.counts.items():
-            total[name] = total.get(name, 0) + count
+        total = Counter(self.source.counts) + Counter(self.target.counts)
         impossible = int((self.log_probs <= LOWEST).sum())
         return total | ({"impossible-token": impossible} if impossible and not self.empty else {})
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values, for the page."""
-        return {
-            "source": self.source.text,
-            "target": self.target.text,
-            "pieces": list(self.target.pieces),
-            "offsets": self.target.offsets.tolist(),
-            "special": self.target.special.tolist(),
-            "log_probs": np.round(self.log_probs.astype(float), 6).tolist(),
-            "score": self.score,
-            "flags": self.counts,
-        }
-
 
 class LikelihoodModel(ABC):
-    """Everything but the model itself."""
+    """A model that predicts tokens, without the model itself: limits, batches, and the order of the results."""
 
     name: str  # as signatures show it: weights and the start of their digest
     kind: str  # seq2seq or causal
@@ -117,26 +103,24 @@ class LikelihoodModel(ABC):
     def forward(self, batch: Sequence[tuple[Ids, Ids]]) -> list[Floats]:
         """Log-probabilities of every target token of each pair of ids."""
 
-    def fit(self, source: Tokens, target: Tokens, kept: int) -> tuple[Tokens, Tokens]:
+    def fit(self, source: Tokens, target: Tokens, prompt_length: int) -> tuple[Tokens, Tokens]:
         """Both texts within what the model reads, cut or refused."""
-        return self.within(source, self.max_length, kept), self.within(target, self.max_length)
+        return self.within(source, self.max_length, prompt_length), self.within(target, self.max_length)
 
     def __call__(self, passages: Sequence[Passage]) -> list[Likelihood]:
         """Each distinct pair is run once, in batches of similar lengths."""
         distinct = list(dict.fromkeys(passages))
         read = zip(distinct, self.read(distinct), strict=True)
-        tokens = [self.fit(*pair, passage.kept) for passage, pair in read]
-        asked = [place for place, (source, target) in enumerate(tokens) if not (source.empty or target.empty)]
-        pairs = [(tuple(tokens[place][0].ids.tolist()), tuple(tokens[place][1].ids.tolist())) for place in asked]
-        found = dict(zip(asked, self._run(pairs), strict=True))
-        results = {
-            passage: Likelihood(*tokens[place], found.get(place, np.full(len(tokens[place][1]), LOWEST)))
-            for place, passage in enumerate(distinct)
-        }
+        tokens = {passage: self.fit(*pair, passage.prompt_length) for passage, pair in read}
+        filled = {passage: sides for passage, sides in tokens.items() if not any(side.empty for side in sides)}
+        pairs = [(tuple(source.ids.tolist()), tuple(target.ids.tolist())) for source, target in filled.values()]
+        log_probs = {passage: np.full(len(target), LOWEST) for passage, (_, target) in tokens.items()}
+        log_probs.update(zip(filled, self._run(pairs), strict=True))
+        results = {passage: Likelihood(*sides, log_probs[passage]) for passage, sides in tokens.items()}
         return [results[passage] for passage in passages]
 
-    def within(self, tokens: Tokens, limit: int, kept: int = 0) -> Tokens:
-        """A text cut before its last `kept` characters and its closing special tokens."""
+    def within(self, tokens: Tokens, limit: int, prompt_length: int = 0) -> Tokens:
+        """A text cut before its last `prompt_length` characters and its closing special tokens."""
         excess = len(tokens) - limit
         if excess <= 0:
             return tokens
@@ -145,41 +129,30 @@ class LikelihoodModel(ABC):
                 f"{tokens.text[:40]!r}...: {len(tokens)} tokens and the model reads {limit}; shorten it, "
                 "or use overlong=truncate"
             )
-        own = np.flatnonzero(~tokens.special & (tokens.offsets[:, 0] < len(tokens.text) - kept))
+        own = np.flatnonzero(~tokens.special & (tokens.offsets[:, 0] < len(tokens.text) - prompt_length))
         if len(own) <= excess:
             raise ModelError(f"max_length={limit} leaves no room beside prompt and special tokens")
-        keep = np.ones(len(tokens), dtype=bool)
-        keep[own[len(own) - excess :]] = False
-        return replace(tokens.keep(keep), dropped=excess)
+        return cut(tokens, own[len(own) - excess :])
 
     def _run(self, pairs: Sequence[tuple[Ids, Ids]]) -> list[Floats]:
-        """By batches; where one does not fit into memory it is halved, and so is the budget of later calls."""
         results: dict[int, Floats] = {}
-        waiting = plan_pairs(pairs, self.token_budget)[::-1]
-        while waiting:
-            batch = waiting.pop()
-            rows = [pairs[place] for place in batch]
-            try:
-                found = self.forward(rows)
-            except (RuntimeError, MemoryError) as error:
-                if not out_of_memory(error):
-                    raise
-                if len(batch) == 1:
-                    source, target = (len(ids) for ids in rows[0])
-                    raise ModelError(
-                        f"out of memory on {self.choice.device} with one pair of {source} and {target} tokens; "
-                        "lower max_length, use a smaller model, or another device"
-                    ) from error
-                self.token_budget = max(1, self.token_budget // 2)
-                waiting += [batch[len(batch) // 2 :], batch[: len(batch) // 2]]
-                continue
-            results |= {place: self._checked(values) for place, values in zip(batch, found, strict=True)}
+        for batch in plan_pairs(pairs, self.token_budget):
+            results |= zip(batch, self._run_batch([pairs[place] for place in batch]), strict=True)
         return [results[place] for place in range(len(pairs))]
 
-    def _checked(self, values: Floats) -> Floats:
-        if np.isnan(values).any():
-            raise ModelError(f"{self.name} gave NaN; damaged weights, or use precision=fp32")
-        return np.asarray(np.clip(values, LOWEST, 0.0))
+    def _run_batch(self, rows: Sequence[tuple[Ids, Ids]]) -> list[Floats]:
+        def described(row: int) -> str:
+            source, target = map(len, rows[row])
+            return f"{self.choice.device} with one pair of {source} and {target} tokens"
+
+        parts = in_halves(lambda part: self.forward(rows[part]), slice(0, len(rows)), self._halve_budget, described)
+        log_probs = [values for part in parts for values in part]
+        if any(np.isnan(values).any() for values in log_probs):
+            raise ModelError(f"{self.name} gave NaN; damaged weights, or use arithmetic=fp32")
+        return [np.clip(values, LOWEST, 0.0) for values in log_probs]
+
+    def _halve_budget(self) -> None:
+        self.token_budget = max(1, self.token_budget // 2)
 
 
 def plan_pairs(pairs: Sequence[tuple[Ids, Ids]], budget: int) -> list[list[int]]:
@@ -207,21 +180,21 @@ def plan_pairs(pairs: Sequence[tuple[Ids, Ids]], budget: int) -> list[list[int]]
     return batches
 
 
+_pool: ModelPool[LikelihoodModel] = ModelPool(2)
+
+
 def open_likelihood(choice: LikelihoodChoice) -> LikelihoodModel:
-    """A loaded model is kept; a directory that was written anew is another model."""
+    """The model of a choice, from the pool or loaded now; a directory that was written anew is another model."""
     located = locate(choice.model)
-    small = (file for file in located.directory.iterdir() if file.is_file() and file.suffix != ".safetensors")
-    state = tuple(sorted((file.name, file.stat().st_mtime_ns) for file in small))
-    return _open(choice, replace(located, directory=located.directory.resolve()), state)
+
+    def load() -> LikelihoodModel:
+        from evalign.encoders.likelihood.torch_models import load_likelihood
+
+        return load_likelihood(located, choice)
+
+    return _pool.get((choice, located, located.written()), load)
 
 
 def close_likelihoods() -> None:
-    """Forgets every loaded model, and frees its memory once no scorer holds it."""
-    _open.cache_clear()
-
-
-@lru_cache(maxsize=2)
-def _open(choice: LikelihoodChoice, located: Located, _state: tuple[tuple[str, int], ...]) -> LikelihoodModel:
-    from evalign.encoders.likelihood.torch_models import load_likelihood
-
-    return load_likelihood(located, choice)
+    """Drops every loaded model, and frees its memory once no scorer holds it."""
+    _pool.clear()

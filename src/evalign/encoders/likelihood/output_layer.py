@@ -1,7 +1,7 @@
 """The output layer of a model that predicts tokens, often half of the work: run only where a token is predicted.
 
-In: a call that runs the model, the places (a mask over the batch) that predict, and the tokens they should predict.
-Out: a log-probability per place. The vocabulary is gone through in tiles, so that logits never leave the cache.
+In: a call that runs the model, a mask of the places that predict, and the token each of them should predict. Out: a
+log-probability per place. The vocabulary is gone through in tiles, so that logits stay in the processor's cache.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class OutputHead:
         self._layer = model.get_output_embeddings()
         if self._layer is None:
             raise UnsupportedModelError(f"{model.name_or_path}: this model has no output layer that predicts tokens")
-        own, added = getattr(self._layer, "bias", None), getattr(model, "final_logits_bias", None)
-        given = [one.reshape(-1) for one in (own, added) if one is not None]
-        self._bias = sum(given[1:], given[0]) if given else None
+        biases = getattr(self._layer, "bias", None), getattr(model, "final_logits_bias", None)
+        flat = [bias.reshape(-1) for bias in biases if bias is not None]
+        self._bias = sum(flat[1:], flat[0]) if flat else None
         # Whether logits are this layer's product and nothing else: some models scale or cap them. Asked once, below.
         linear_layer = isinstance(self._layer, torch.nn.Linear) and self._layer.weight.dtype == torch.float32
         self._plain: bool | None = None if linear_layer else False
@@ -51,15 +51,15 @@ class OutputHead:
 
     def _by_tiles(self, run: Callable[[], Any], places: Any, labels: Any) -> Any:
         """The same with a running sum of exponentials, relative to the largest logit so far."""
-        found: list[Any] = []
+        taken: list[Any] = []
 
         def take(states: Any) -> Any:
-            found.append(states[places])
+            taken.append(states[places])
             return states[:1, :1]  # the model itself goes on with one place
 
         with self._reading(take):
             run()
-        (states,), weight = found, self._layer.weight
+        (states,), weight = taken, self._layer.weight
         largest = states.new_full((len(states),), -torch.inf)
         total = torch.zeros_like(largest)
         for start in range(0, len(weight), TILE):
@@ -73,8 +73,8 @@ class OutputHead:
 
     @contextmanager
     def _reading(self, change: Callable[[Any], Any]) -> Iterator[None]:
-        """What the output layer reads, changed on its way in."""
-        hook = self._layer.register_forward_pre_hook(lambda _, given: (change(given[0]), *given[1:]))
+        """Inside this block the output layer reads `change` of the hidden states."""
+        hook = self._layer.register_forward_pre_hook(lambda _, inputs: (change(inputs[0]), *inputs[1:]))
         try:
             yield
         finally:

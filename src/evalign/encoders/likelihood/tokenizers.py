@@ -39,8 +39,10 @@ def context_tokens(tokenizer: Any, texts: Sequence[str]) -> list[Tokens]:
 def continuation_tokens(tokenizer: Any, texts: Sequence[str], contexts: Sequence[str]) -> list[Tokens]:
     """Texts that go on after a context: no special tokens, and a space between where the context ends without one."""
     own_space = tokenizer.tokenize("a")[0].startswith(SPACE)
-    joined = ((text, own_space or context[-1:].isspace()) for text, context in zip(texts, contexts, strict=True))
-    gaps = ["" if done or not text.strip() else " " for text, done in joined]
+    gaps = [
+        "" if own_space or context[-1:].isspace() or not text.strip() else " "
+        for text, context in zip(texts, contexts, strict=True)
+    ]
     return _tokens(tokenizer, texts, "text", gaps)
 
 
@@ -54,7 +56,7 @@ def _set_language(tokenizer: Any, side: str, language: str) -> None:
         raise SpecError("this model wants to know languages: give lang=, and source_lang= if it scores sources")
     try:
         setattr(tokenizer, side, language)
-        (framed,) = _ids(tokenizer, ["a"], "text" if side == "src_lang" else "text_target")
+        (framed,) = _encoded(tokenizer, ["a"], "text" if side == "src_lang" else "text_target")["input_ids"]
         known = tokenizer.unk_token_id not in framed[:1] + framed[-1:]
     except (KeyError, ValueError):
         known = False
@@ -65,53 +67,50 @@ def _set_language(tokenizer: Any, side: str, language: str) -> None:
 def _tokens(
     tokenizer: Any, texts: Sequence[str], side: str, gaps: Sequence[str] | None = None, ends: bool = False
 ) -> list[Tokens]:
-    """White space around a text never counts; `gaps` are put before texts, `ends` keeps what closes them."""
+    """White space around a text never counts; `gaps` are put before texts, `ends` keeps white space at their ends.
+
+    With gaps, texts get no special tokens.
+    """
     if not texts:
         return []
     cleaned = [utf8(text.lstrip() if ends and text.strip() else text.strip()) for text in texts]
-    written = cleaned if gaps is None else [gap + text for gap, text in zip(gaps, cleaned, strict=True)]
-    lead = [
-        len(text) - len(text.lstrip()) - len(gap) for text, gap in zip(texts, gaps or [""] * len(texts), strict=True)
-    ]
-    if not tokenizer.is_fast:
-        return [
-            _slow(tokenizer, text, ids, clean, shift)
-            for text, ids, clean, shift in zip(
-                texts, _ids(tokenizer, written, side, gaps is None), cleaned, lead, strict=True
-            )
-        ]
-    encoded = tokenizer(
-        **{side: written}, add_special_tokens=gaps is None, return_offsets_mapping=True,
-        return_special_tokens_mask=True, return_attention_mask=False, padding=False, truncation=False, verbose=False,
+    before = gaps or [""] * len(texts)
+    encoded = _encoded(tokenizer, [gap + text for gap, text in zip(before, cleaned, strict=True)], side, gaps is None)
+    tokens = []
+    for place, (text, ids) in enumerate(zip(texts, encoded["input_ids"], strict=True)):
+        if tokenizer.is_fast:
+            special = np.array(encoded["special_tokens_mask"][place], dtype=bool)
+            offsets = np.array(encoded["offset_mapping"][place]).reshape(-1, 2)
+        else:
+            special = _special(tokenizer, ids)
+            offsets = _offsets(tokenizer.convert_ids_to_tokens(ids), special, cleaned[place])
+        shift = len(text) - len(text.lstrip()) - len(before[place])
+        tokens.append(_as_tokens(tokenizer, text, ids, special, offsets + shift))
+    return tokens
+
+
+def _encoded(tokenizer: Any, texts: Sequence[str], side: str, framed: bool = True) -> Any:
+    """What transformers gives for texts of one side, nothing cut or padded."""
+    places = {"return_offsets_mapping": True, "return_special_tokens_mask": True} if tokenizer.is_fast else {}
+    return tokenizer(
+        **{side: list(texts)}, add_special_tokens=framed, return_attention_mask=False, padding=False,
+        truncation=False, verbose=False, **places,
     )  # fmt: skip
-    found = zip(
-        texts, encoded["input_ids"], encoded["special_tokens_mask"], encoded["offset_mapping"], lead, strict=True
-    )
-    return [
-        _made(tokenizer, text, ids, np.array(special, dtype=bool), np.array(offsets).reshape(-1, 2) + shift)
-        for text, ids, special, offsets, shift in found
-    ]
 
 
-def _ids(tokenizer: Any, texts: Sequence[str], side: str, framed: bool = True) -> list[list[int]]:
-    settings = {"add_special_tokens": framed, "padding": False, "truncation": False, "verbose": False}
-    ids: list[list[int]] = tokenizer(**{side: list(texts)}, **settings)["input_ids"]
-    return ids
-
-
-def _slow(tokenizer: Any, text: str, ids: list[int], clean: str, shift: int) -> Tokens:
+def _special(tokenizer: Any, ids: list[int]) -> Bools:
+    """Which tokens stand before the first and after the last token of the text."""
     languages = getattr(tokenizer, "lang_token_to_id", {}).values()
     framing = {*tokenizer.all_special_ids, *languages} - {tokenizer.unk_token_id}
-    content = [place for place, one in enumerate(ids) if one not in framing]
+    content = [place for place, token in enumerate(ids) if token not in framing]
     special = np.ones(len(ids), dtype=bool)
     if content:
         special[content[0] : content[-1] + 1] = False
-    offsets = _places(tokenizer.convert_ids_to_tokens(ids), special, clean) + shift
-    return _made(tokenizer, text, ids, special, offsets)
+    return special
 
 
-def _places(pieces: Sequence[str], special: Bools, text: str) -> Ints:
-    """Where each piece stands; one that is not found there, because it was normalised, covers nothing."""
+def _offsets(pieces: Sequence[str], special: Bools, text: str) -> Ints:
+    """Where each piece stands in the text; one that is not found there, because it was normalised, covers nothing."""
     offsets = np.zeros((len(pieces), 2), dtype=np.int64)
     cursor = 0
     for place, piece in enumerate(pieces):
@@ -125,9 +124,9 @@ def _places(pieces: Sequence[str], special: Bools, text: str) -> Ints:
     return offsets
 
 
-def _made(tokenizer: Any, text: str, ids: list[int], special: Bools, offsets: Ints) -> Tokens:
-    numbers = np.array(ids, dtype=np.int64)
-    places = np.where(special[:, None], 0, np.clip(offsets, 0, len(text))).astype(np.int32)
-    unknown = tokenizer.unk_token_id
-    unread = tuple(np.flatnonzero((numbers == unknown) & ~special).tolist()) if unknown is not None else ()
-    return Tokens(text, tuple(tokenizer.convert_ids_to_tokens(ids)), numbers, places, special, unread)
+def _as_tokens(tokenizer: Any, text: str, ids: list[int], special: Bools, offsets: Ints) -> Tokens:
+    within = np.where(special[:, None], 0, np.clip(offsets, 0, len(text))).astype(np.int32)
+    unknown_id = tokenizer.unk_token_id
+    unknown = [place for place, token in enumerate(ids) if token == unknown_id and not special[place]]
+    pieces = tuple(tokenizer.convert_ids_to_tokens(ids))
+    return Tokens(text, pieces, np.array(ids, dtype=np.int64), within, special, tuple(unknown))

@@ -1,6 +1,6 @@
 """Encoder-decoders and causal language models that say how likely a text is (extra `torch`).
 
-A batch encodes each distinct source once, and the output layer runs only where a token is predicted (torch_head.py):
+A batch encodes each distinct source once, and the output layer runs only where a token is predicted (output_layer.py):
 neither padding nor a causal model's prompt passes through it.
 """
 
@@ -77,16 +77,16 @@ class TorchModel(LikelihoodModel):
         return torch.from_numpy(ids).to(self.choice.device), torch.from_numpy(mask).to(self.choice.device)
 
     def _log_probs(self, run: Callable[[], Any], places: Any, batch: Sequence[tuple[Ids, Ids]]) -> list[Floats]:
-        """What the model gives at these places, cut into the targets of the pairs."""
-        labels = torch.tensor([one for _, target in batch for one in target], device=places.device)
+        """The log-probabilities of each pair's target, predicted at the true cells of `places`."""
+        labels = torch.tensor([token for _, target in batch for token in target], device=places.device)
         values = self._head.log_probs(run, places, labels).double().cpu().numpy()
         return list(np.split(values, np.cumsum([len(target) for _, target in batch])[:-1]))
 
-    def _limit(self, asked: int) -> int:
+    def _limit(self, chosen: int) -> int:
         stated = [getattr(self._model.config, name, None) for name in ("max_position_embeddings", "n_positions")]
         stated.append(self.tokenizer.model_max_length)
-        limits = [int(limit) for limit in stated if limit is not None and 0 < limit < NO_LIMIT]
-        return min([*(limits or [UNSTATED]), *([asked] if asked else [])])
+        limits = [int(limit) for limit in stated if limit is not None and 0 < limit < NO_LIMIT] or [UNSTATED]
+        return min([*limits, chosen or limits[0]])
 
 
 class Seq2SeqModel(TorchModel):
@@ -112,13 +112,15 @@ class Seq2SeqModel(TorchModel):
 
     def read(self, passages: Sequence[Passage]) -> list[tuple[Tokens, Tokens]]:
         """Both sides as the model was trained; a pair of languages at a time."""
-        found: dict[int, tuple[Tokens, Tokens]] = {}
-        for spoken in dict.fromkeys((one.source_language, one.target_language) for one in passages):
-            places = [i for i, one in enumerate(passages) if (one.source_language, one.target_language) == spoken]
-            sources = source_tokens(self.tokenizer, [passages[place].source for place in places], spoken[0])
-            targets = target_tokens(self.tokenizer, [passages[place].target for place in places], spoken[1])
-            found |= dict(zip(places, zip(sources, targets, strict=True), strict=True))
-        return [found[place] for place in range(len(passages))]
+        by_languages: dict[tuple[str, str], list[Passage]] = {}
+        for passage in passages:
+            by_languages.setdefault((passage.source_language, passage.target_language), []).append(passage)
+        tokens: dict[Passage, tuple[Tokens, Tokens]] = {}
+        for (source, target), group in by_languages.items():
+            sources = source_tokens(self.tokenizer, [passage.source for passage in group], source)
+            targets = target_tokens(self.tokenizer, [passage.target for passage in group], target)
+            tokens |= zip(group, zip(sources, targets, strict=True), strict=True)
+        return [tokens[passage] for passage in passages]
 
     def _predict(self, batch: Sequence[tuple[Ids, Ids]]) -> list[Floats]:
         sources = list(dict.fromkeys(source for source, _ in batch))
@@ -151,16 +153,14 @@ class CausalModel(TorchModel):
 
     def read(self, passages: Sequence[Passage]) -> list[tuple[Tokens, Tokens]]:
         """The context with its special tokens, the target without any."""
-        contexts = [one.source if one.kept else one.source.rstrip() for one in passages]
-        sources = context_tokens(self.tokenizer, contexts)
-        return list(
-            zip(sources, continuation_tokens(self.tokenizer, [one.target for one in passages], contexts), strict=True)
-        )
+        contexts = [passage.source if passage.prompt_length else passage.source.rstrip() for passage in passages]
+        targets = continuation_tokens(self.tokenizer, [passage.target for passage in passages], contexts)
+        return list(zip(context_tokens(self.tokenizer, contexts), targets, strict=True))
 
-    def fit(self, source: Tokens, target: Tokens, kept: int) -> tuple[Tokens, Tokens]:
+    def fit(self, source: Tokens, target: Tokens, prompt_length: int) -> tuple[Tokens, Tokens]:
         """One limit for both: the target may take what the source leaves, and at least half."""
         target = self.within(target, max(self.max_length - len(source), self.max_length // 2))
-        return self.within(source, self.max_length - len(target), kept), target
+        return self.within(source, self.max_length - len(target), prompt_length), target
 
     def _predict(self, batch: Sequence[tuple[Ids, Ids]]) -> list[Floats]:
         ids, mask = self._tensors([source + target for source, target in batch])

@@ -53,10 +53,10 @@ def step(word: Array, hidden: Array, cell: Array, weights: CellWeights) -> Step:
     hidden    h' = o * tanh(c')
     """
     size = weights.size
-    heard = word @ weights.from_word + hidden @ weights.from_hidden + weights.bias[:, None]
-    opened = _sigmoid(heard[..., : 3 * size])
-    forget, write, output = (opened[..., start : start + size] for start in (0, size, 2 * size))
-    candidate = namespace(heard).tanh(heard[..., 3 * size :])
+    inputs = word @ weights.from_word + hidden @ weights.from_hidden + weights.bias[:, None]
+    gates = _sigmoid(inputs[..., : 3 * size])
+    forget, write, output = (gates[..., start : start + size] for start in (0, size, 2 * size))
+    candidate = namespace(inputs).tanh(inputs[..., 3 * size :])
     cell = forget * cell + write * candidate
     return Step(forget, write, output, candidate, cell, output * namespace(cell).tanh(cell))
 
@@ -78,7 +78,7 @@ def steps(words: Array, lengths: Array, weights: CellWeights) -> Iterator[Step]:
 def states(words: Array, lengths: Array, weights: CellWeights) -> Array:
     """(batch, time, 2 size): for every word the hidden states of both directions, side by side; padding is not 0."""
     xp = namespace(words)
-    hidden = xp.stack([one.hidden for one in steps(words, lengths, weights)], -2)
+    hidden = xp.stack([read.hidden for read in steps(words, lengths, weights)], -2)
     return xp.concatenate([hidden[0], _turned(hidden[1], lengths)], -1)
 
 

@@ -1,6 +1,6 @@
 """A bidirectional LSTM sentence encoder: texts in, one vector per text out, or every gate of every word.
 
-    text -> words -> word vectors -> lstm_cell -> one state per word -> pooled: the sentence vector
+    text -> words -> word vectors -> cell.py -> one state per word -> pooled: the sentence vector
 
 `LSTMModel` holds numpy arrays to score with, or torch tensors while it is trained; both run the same lines.
 """
@@ -64,10 +64,10 @@ class Trace:
 
 def sentence_vectors(model: LSTMModel, texts: Sequence[Sequence[str]]) -> Floats:
     """(texts, 2 size) of texts given as words, in batches of like lengths; 0 for a text without words."""
-    found = np.zeros((len(texts), 2 * model.weights.size), dtype=np.float32)
+    vectors = np.zeros((len(texts), 2 * model.weights.size), dtype=np.float32)
     for batch in plan_batches([len(text) for text in texts], WORD_BUDGET):
-        found[batch] = model.pooled_states(*word_vectors(model.table, model.words, [texts[one] for one in batch]))
-    return found
+        vectors[batch] = model.pooled_states(*word_vectors(model.table, model.words, [texts[row] for row in batch]))
+    return vectors
 
 
 def trace(model: LSTMModel, text: str) -> Trace:
@@ -79,18 +79,18 @@ def trace(model: LSTMModel, text: str) -> Trace:
     read = list(steps(vectors, lengths, model.weights))
     directions = {}
     for side, (direction, order) in enumerate(zip(DIRECTIONS, (words, words[::-1]), strict=True)):
-        before = [np.zeros(model.weights.size, dtype=np.float32), *(one.cell[side, 0] for one in read)]
+        before = [np.zeros(model.weights.size, dtype=np.float32), *(step.cell[side, 0] for step in read)]
         directions[direction] = tuple(
-            _word_trace(word, model.words.knows(word), one, old, side)
-            for word, one, old in zip(order, read, before[:-1], strict=True)
+            _word_trace(word, model.words.knows(word), step, old_cell, side)
+            for word, step, old_cell in zip(order, read, before[:-1], strict=True)
         )
     return Trace(text, directions, tuple(model.pooled_states(vectors, lengths)[0].tolist()))
 
 
 def _word_trace(word: str, known: bool, read: Step, old_cell: Floats, side: int) -> WordTrace:
     forget, write, output, candidate, cell, hidden = (
-        one[side, 0] for one in (read.forget, read.input, read.output, read.candidate, read.cell, read.hidden)
+        state[side, 0] for state in (read.forget, read.input, read.output, read.candidate, read.cell, read.hidden)
     )
     means = (float(gate.mean()) for gate in (forget, write, output))
-    norms = (float(np.linalg.norm(one)) for one in (forget * old_cell, write * candidate, cell, hidden))
+    norms = (float(np.linalg.norm(state)) for state in (forget * old_cell, write * candidate, cell, hidden))
     return WordTrace(word, known, *means, *norms)

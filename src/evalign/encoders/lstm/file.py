@@ -34,8 +34,10 @@ def save_lstm(model: LSTMModel, path: Path) -> None:
     """Writes the file whole, or not at all."""
     weights = model.weights
     arrays = (model.table, weights.from_word, weights.from_hidden, weights.bias)
-    tensors = {name: np.ascontiguousarray(to_numpy(one), np.float32) for name, one in zip(TENSORS, arrays, strict=True)}
-    said = {
+    tensors = {
+        name: np.ascontiguousarray(to_numpy(array), np.float32) for name, array in zip(TENSORS, arrays, strict=True)
+    }
+    metadata = {
         "format": FORMAT,
         "pooling": model.pooling,
         "buckets": str(model.words.buckets),
@@ -43,7 +45,7 @@ def save_lstm(model: LSTMModel, path: Path) -> None:
         "training": json.dumps(model.training, ensure_ascii=False),
     }
     with whole_file(path, binary=True) as stream:
-        stream.write(save(tensors, said | {"sha256": _digest(said, tensors)}))
+        stream.write(save(tensors, metadata | {"sha256": _digest(metadata, tensors)}))
 
 
 def load_lstm(path: str | Path) -> tuple[LSTMModel, str]:
@@ -52,17 +54,17 @@ def load_lstm(path: str | Path) -> tuple[LSTMModel, str]:
     if not os.path.isfile(file):  # unlike Path's own, false for names that no system takes
         raise ModelNotFoundError(f"{file}: there is no such file; {HOW_TO_TRAIN}")
     try:
-        with safe_open(file, "np") as opened:
-            said = dict(opened.metadata() or {})
-            if said.get("format") != FORMAT:
+        with safe_open(file, "np") as stored:
+            metadata = dict(stored.metadata() or {})
+            if metadata.get("format") != FORMAT:
                 raise WeightsError(
-                    f"{file}: format {said.get('format', 'unknown')!r}, expected {FORMAT!r}; {HOW_TO_TRAIN}"
+                    f"{file}: format {metadata.get('format', 'unknown')!r}, expected {FORMAT!r}; {HOW_TO_TRAIN}"
                 )
-            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
-        found = said.pop("sha256", "")
-        if found != _digest(said, tensors):
+            tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+        digest = metadata.pop("sha256", "")
+        if digest != _digest(metadata, tensors):
             raise WeightsError(f"{file}: damaged, its content does not have the digest it states; get it again")
-        return _model(said, tensors), found
+        return _model(metadata, tensors), digest
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise WeightsError(f"{file}: not an LSTM encoder of evalign ({error}); {HOW_TO_TRAIN}") from error
 
@@ -72,26 +74,26 @@ def demonstration_file() -> Path:
     return Path(str(resources.files("evalign.encoders.lstm").joinpath("lstm_demonstration.safetensors")))
 
 
-def _model(said: dict[str, str], tensors: dict[str, Floats]) -> LSTMModel:
+def _model(metadata: dict[str, str], tensors: dict[str, Floats]) -> LSTMModel:
     """Raises ValueError where the parts do not fit each other: a digest proves who wrote them, not that they fit."""
     table, from_word, from_hidden, bias = (tensors[name] for name in TENSORS)
-    vocabulary, training = json.loads(said["vocabulary"]), json.loads(said["training"])
+    vocabulary, training = json.loads(metadata["vocabulary"]), json.loads(metadata["training"])
     if not (isinstance(vocabulary, list) and all(isinstance(word, str) for word in vocabulary)):
         raise ValueError("its vocabulary is not a list of words")
-    words = WordRows(tuple(vocabulary), int(said["buckets"]))
+    words = WordRows(tuple(vocabulary), int(metadata["buckets"]))
     size = bias.shape[-1] // 4
     expected = ((words.count, table.shape[-1]), (2, table.shape[-1], 4 * size), (2, size, 4 * size), (2, 4 * size))
     if words.buckets < 1 or size < 1 or tuple(tensors[name].shape for name in TENSORS) != expected:
         raise ValueError("its tensors do not fit each other")
-    if any(one.dtype != np.float32 or not np.isfinite(one).all() for one in tensors.values()):
+    if any(tensor.dtype != np.float32 or not np.isfinite(tensor).all() for tensor in tensors.values()):
         raise ValueError("its weights are not finite 32-bit numbers")
-    if said["pooling"] not in POOLINGS or not isinstance(training, dict):
-        raise ValueError(f"its pooling is {said['pooling']!r}, expected {' or '.join(POOLINGS)}")
-    return LSTMModel(words, table, CellWeights(from_word, from_hidden, bias), said["pooling"], training)
+    if metadata["pooling"] not in POOLINGS or not isinstance(training, dict):
+        raise ValueError(f"its pooling is {metadata['pooling']!r}, expected {' or '.join(POOLINGS)}")
+    return LSTMModel(words, table, CellWeights(from_word, from_hidden, bias), metadata["pooling"], training)
 
 
-def _digest(said: dict[str, Any], tensors: dict[str, Floats]) -> str:
-    content = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
+def _digest(metadata: dict[str, Any], tensors: dict[str, Floats]) -> str:
+    content = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
     for name in sorted(tensors):
         content.update(f"{name} {tensors[name].dtype} {tensors[name].shape}".encode())
         content.update(np.ascontiguousarray(tensors[name]).tobytes())

@@ -56,7 +56,7 @@ class WordRows:
     def group_rows(self, word: str) -> tuple[int, ...]:
         """The rows of a word's letter groups, whether it is known or not."""
         framed = f"<{word[:LONGEST]}>"
-        groups = [framed[at : at + size] for size in GROUPS for at in range(max(1, len(framed) - size + 1))]
+        groups = [framed[start : start + size] for size in GROUPS for start in range(max(1, len(framed) - size + 1))]
         return tuple(len(self.vocabulary) + _hashed(group) % self.buckets for group in dict.fromkeys(groups))
 
 
@@ -73,12 +73,11 @@ def word_vectors(table: Array, words: WordRows, texts: Sequence[Sequence[str]]) 
 
 def _means(table: Array, rows: Sequence[tuple[int, ...]]) -> Array:
     """(words, width): the mean of each word's rows."""
-    counts = np.array([len(some) for some in rows])
-    grid = np.zeros((len(rows), int(counts.max())), dtype=np.int64)
+    grid = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
     shares = np.zeros((*grid.shape, 1), dtype=np.float32)
-    for at, some in enumerate(rows):
-        grid[at, : len(some)] = some
-        shares[at, : len(some)] = 1 / len(some)
+    for word, own in enumerate(rows):
+        grid[word, : len(own)] = own
+        shares[word, : len(own)] = 1 / len(own)
     return (_taken(table, grid) * like(shares, table)).sum(-2)
 
 
