@@ -46,7 +46,7 @@ def settings(model: str, choices: tuple[str, ...] = ()) -> list[Setting]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", default="minilm", nargs="?")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=rated.DATA, help="folder of the rated data sets")
     parser.add_argument("--to", type=Path, default=Path("build/grid"))
     parser.add_argument("--layers", nargs="*", default=[], help="only these choices of layers")
     parser.add_argument("--documents", type=int, help="only the rows of the first so many documents")

@@ -21,8 +21,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+from rated import DATA, load
 from rated import Rated as RatedSet
-from rated import load
 
 import evalign
 from evalign.data.rows import InMemory
@@ -36,7 +36,6 @@ from evalign.tuning.training_plan import TrainingPlan, Watch
 from evalign.tuning.training_run import train_to
 from evalign.types import Row
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 MODEL = "minilm"
 FOLDS = 5
 FOLD_SEED = 7

@@ -104,7 +104,7 @@ def page(pairs: Report, translations: Report, figures: Path) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=rated.DATA, help="folder of the rated data sets")
     parser.add_argument("--folder", type=Path, default=Path("build/german"))
     parser.add_argument("--write", type=Path, help="the page whose part below the marker is made anew")
     arguments = parser.parse_args()

@@ -161,7 +161,7 @@ def _shown(drawn: Draws, sign: bool = False) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=["minilm"])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=rated.DATA, help="folder of the rated data sets")
     parser.add_argument("--grid", type=Path, default=Path("build/grid"))
     parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from rated import records
+from rated import DATA, records
 
 import evalign
 from evalign.encoders.lstm.file import FILE_NAME, demonstration_file
@@ -32,7 +32,6 @@ from evalign.tuning.training_loop import fit
 from evalign.tuning.training_plan import TrainingPlan
 
 HERE = Path(__file__).resolve().parent
-DATA = HERE.parents[1] / "shared" / "data"
 FOLDS = 5
 PLAN = TrainingPlan(loss="cosine-mse", epochs=8, batch=32, rate=2e-3, dev=0.0, threads=1)
 

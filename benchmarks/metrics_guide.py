@@ -137,7 +137,7 @@ def _rows(name: str, data: Path) -> list[evalign.Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=rated.DATA, help="folder of the rated data sets")
     parser.add_argument("--grid", type=Path, default=Path("build/grid"))
     parser.add_argument("--to", type=Path, default=Path("build/guide"))
     parser.add_argument("--write", type=Path, default=Path("docs/metrics.md"))

@@ -287,7 +287,7 @@ def time_table(model: str, rounds: int = 3) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=["minilm"])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=rated.DATA, help="folder of the rated data sets")
     parser.add_argument("--folder", type=Path, default=Path("build/recipe"), help="where features are kept")
     parser.add_argument("--fit", type=Path, metavar="DIR", help="fit on all data sets and write MODEL.json there")
     parser.add_argument("--write", type=Path)

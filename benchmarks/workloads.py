@@ -1,22 +1,16 @@
-"""Real texts for the benchmarks, read from a folder of human-judgement data (default ../shared/data)."""
+"""Real texts for the benchmarks, taken from the rated data sets (benchmarks/rated.py says where to get them)."""
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import subprocess
 import sys
 from collections import defaultdict
-from pathlib import Path
 
-DATA = Path("../shared/data")
+from rated import records as read
+
 SYSTEMS = 7  # as many as the data has for one reference
-
-
-def read(name: str) -> list[dict]:
-    with gzip.open(DATA / f"{name}.jsonl.gz", "rt", encoding="utf-8") as stream:
-        return [json.loads(line) for line in stream]
 
 
 def mt_systems(references: int = 286) -> tuple[list[list[str]], list[str]]:

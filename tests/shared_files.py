@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 SHARED = Path(os.environ.get("EVALIGN_SHARED") or Path(__file__).resolve().parents[2] / "shared")
-NO_GOLDEN = "no ../shared/golden: more numbers of the original programs, on texts that may not be copied"
-NO_DATA = "no ../shared/data: published agreement with human judgements"
+NO_GOLDEN = (
+    "no ../shared/golden: more numbers of the original programs than tests/lexical/data, whose texts are our own"
+)
+NO_DATA = "no ../shared/data: published agreement with people; benchmarks/rated.py says where to get the ratings"
 
 
 def shared_rows(name: str) -> list[dict[str, Any]] | None:
