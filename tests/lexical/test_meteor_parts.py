@@ -16,7 +16,7 @@ import evalign
 from evalign.errors import FileFormatError
 from evalign.metrics.lexical.meteor import paraphrases
 from evalign.metrics.lexical.meteor.data_files import DataFile, Synonyms, find_meteor_files
-from evalign.metrics.lexical.meteor.matchers import MODULES, Matchers, Resources
+from evalign.metrics.lexical.meteor.matchers import MODULES, Matchers
 from evalign.metrics.lexical.meteor.metric import Meteor
 from evalign.metrics.lexical.meteor.paraphrases import PhraseNumbers, load_paraphrases
 from evalign.metrics.lexical.meteor.stems import meteor_stemmer
@@ -101,9 +101,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataFile:
 
 def test_order_of_paraphrases(table: DataFile) -> None:
     """METEOR's order: the reference's phrases first, by place, length and table; then the candidate's."""
-    found = Matchers(Resources(MODULES, paraphrases=load_paraphrases(table))).match(
-        ["x", "y", "x", "y"], ["z", "w", "z"]
-    )
+    found = Matchers(MODULES, paraphrases=load_paraphrases(table)).match(["x", "y", "x", "y"], ["z", "w", "z"])
     assert [(match[:3]) for match in found.matches[0]] == [
         (0, 2, 1), (2, 2, 1), (1, 1, 1), (3, 1, 1), (0, 1, 2), (2, 1, 2),
         (0, 1, 1), (0, 2, 1), (2, 1, 1), (2, 2, 1),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
-from evalign.metrics.lexical.meteor.formula import Judgement, Parameters
+from evalign.metrics.lexical.meteor.formula import Judgement, Parameters, chunk_numbers
 from evalign.metrics.lexical.meteor.matchers import MODULES, Match
 from evalign.metrics.lexical.meteor.metric import Meteor, MeteorScorer
+from evalign.render.explain.parts import heading, line, pairs_table
+from evalign.render.tables import signature_line
 from evalign.render.terminal import visible
 
 Words = tuple[str, ...]
@@ -22,19 +20,18 @@ def explain_meteor(metric: Meteor, candidate: str, reference: str) -> Renderable
     scorer = metric.scorer()
     ours, theirs = scorer.words(candidate), scorer.words(reference)
     parts: list[RenderableType] = [
-        _heading("1. Words (function words in brackets)"),
-        Text(f"   candidate  {_words(scorer, ours)}"),
-        Text(f"   reference  {_words(scorer, theirs)}"),
+        heading("1. Words (function words in brackets)"),
+        line(f"candidate  {_words(scorer, ours)}"),
+        line(f"reference  {_words(scorer, theirs)}"),
     ]
     if ours and theirs:
         aligned = scorer.aligned(ours, theirs)
         judgement, counts = scorer.judged(ours, theirs)
-        parts += [_heading("2. Alignment, by chunk"), _table(scorer, ours, theirs, aligned)]
+        parts += [heading("2. Alignment, by chunk"), _table(scorer, ours, theirs, aligned)]
         parts += _arithmetic(scorer, judgement, counts)
     else:
-        parts.append(Text("\n   No word on one side: score = 0"))
-    parts.append(Text(f"\n{scorer.signature}", style="dim", overflow="fold"))
-    return Group(*parts)
+        parts += ["", line("No word on one side: score = 0")]
+    return Group(*parts, signature_line(f"\n{scorer.signature}"))
 
 
 def _words(scorer: MeteorScorer, words: Words) -> str:
@@ -43,27 +40,13 @@ def _words(scorer: MeteorScorer, words: Words) -> str:
 
 def _table(scorer: MeteorScorer, ours: Words, theirs: Words, aligned: Aligned) -> RenderableType:
     if not aligned:
-        return Text("   nothing matches")
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    for name in ("   chunk", "candidate", "reference", "module", "weight"):
-        table.add_column(name, justify="right" if name == "weight" else "left")
-    for (place, (start, words, length, module)), chunk in zip(aligned, _chunk_numbers(aligned), strict=True):
-        table.add_row(
-            f"   {chunk}",
-            Text(visible(" ".join(ours[start : start + words]))),
-            Text(visible(" ".join(theirs[place : place + length]))),
-            scorer.modules[module],
-            f"{scorer.parameters.weights[module]:g}",
-        )
-    return table
-
-
-def _chunk_numbers(aligned: Aligned) -> list[int]:
-    numbers = [1]
-    for (place, match), (after, following) in pairwise(aligned):
-        broken = place + match[2] != after or match[0] + match[1] != following[0]
-        numbers.append(numbers[-1] + broken)
-    return numbers
+        return line("nothing matches")
+    lines = []
+    for (place, (start, words, length, module)), chunk in zip(aligned, chunk_numbers(aligned), strict=True):
+        texts = " ".join(ours[start : start + words]), " ".join(theirs[place : place + length])
+        weight = f"{scorer.parameters.weights[module]:g}"
+        lines.append([str(chunk), *map(visible, texts), scorer.modules[module], weight])
+    return pairs_table(("chunk", "candidate", "reference", "module", "weight"), "llllr", lines)
 
 
 def _arithmetic(scorer: MeteorScorer, judgement: Judgement, counts: tuple[float, ...]) -> list[RenderableType]:
@@ -80,18 +63,16 @@ def _arithmetic(scorer: MeteorScorer, judgement: Judgement, counts: tuple[float,
         else "0: nothing is matched"
     )
     return [
-        _heading(
-            f"Precision and recall: content words weigh {numbers.delta:g}, function words {1 - numbers.delta:.4g}"
-        ),
-        Text(f"   P = {_side(numbers, counts, 0)} = {p}"),
-        Text(f"   R = {_side(numbers, counts, 1)} = {r}"),
-        _heading(f"Their harmonic mean, recall weighing {alpha}"),
-        Text(f"   F = {p} · {r} / ({alpha} · {p} + {rest} · {r}) = {f}"),
-        _heading("Fragmentation and its penalty"),
-        Text(f"   fragmentation = {broken}"),
-        Text(f"   penalty = {numbers.gamma:g} · {judgement.fragmentation:.4f}^{numbers.beta:g} = {penalty}"),
-        _heading("Score"),
-        Text(f"   score = {f} · (1 - {penalty}) = {judgement.score:.4f}, unrounded {judgement.score!r}"),
+        heading(f"Precision and recall: content words weigh {numbers.delta:g}, function words {1 - numbers.delta:.4g}"),
+        line(f"P = {_side(numbers, counts, 0)} = {p}"),
+        line(f"R = {_side(numbers, counts, 1)} = {r}"),
+        heading(f"Their harmonic mean, recall weighing {alpha}"),
+        line(f"F = {p} · {r} / ({alpha} · {p} + {rest} · {r}) = {f}"),
+        heading("Fragmentation and its penalty"),
+        line(f"fragmentation = {broken}"),
+        line(f"penalty = {numbers.gamma:g} · {judgement.fragmentation:.4f}^{numbers.beta:g} = {penalty}"),
+        heading("Score"),
+        line(f"score = {f} · (1 - {penalty}) = {judgement.score:.4f}, unrounded {judgement.score!r}"),
     ]
 
 
@@ -110,7 +91,3 @@ def _side(numbers: Parameters, counts: tuple[float, ...], side: int) -> str:
 def _weighed(delta: float, content: float, function: float) -> str:
     parts = [f"{delta:g}·{content:g}"] * bool(content) + [f"{1 - delta:.4g}·{function:g}"] * bool(function)
     return " + ".join(parts) or "0"
-
-
-def _heading(text: str) -> Text:
-    return Text(text if text.startswith("1") else f"\n{text}", style="bold")

@@ -87,22 +87,19 @@ def align(options: Options, beam: int) -> list[tuple[int, Match]]:
 
 def _taken(steps: list[_Step], number: int) -> list[tuple[int, Match]]:
     """The matches of one path, read from its end."""
-    found = []
+    taken = []
     for step in reversed(steps):
         number, choice = step.came[number] >> step.bits, step.came[number] & ((1 << step.bits) - 1)
         if choice < len(step.matches):
-            found.append((step.place, step.matches[choice]))
-    return found
+            taken.append((step.place, step.matches[choice]))
+    return taken
 
 
 def _only(options: Options, place: int, match: Match) -> bool:
-    """No other match lies over any of its words, so it is taken without trying to do without."""
+    """Whether no other match covers any of its words: then it is taken without an alternative."""
     start, words, length, _ = match
-    if words == length == 1:
-        return options.candidate_cover[start] == 1 and options.reference_cover[place] == 1
-    return all(cover == 1 for cover in options.candidate_cover[start : start + words]) and all(
-        cover == 1 for cover in options.reference_cover[place : place + length]
-    )
+    covers = *options.candidate_cover[start : start + words], *options.reference_cover[place : place + length]
+    return all(cover == 1 for cover in covers)
 
 
 def _skip(paths: _Beam, place: int) -> None:
@@ -121,22 +118,21 @@ def _take(paths: _Beam, place: int, match: Match) -> None:
 
 
 def _go(paths: _Beam, broken: list[bool], ends: list[int]) -> None:
-    """All paths with a chunk more where it broke, in order again."""
+    """Adds a chunk to the cost of the paths whose chunk is broken, and sorts the paths again."""
     paths.ends = ends
     if not any(broken) or all(broken):
         return
     chunk = paths.scale.chunk
-    costs = [cost + chunk if one else cost for cost, one in zip(paths.costs, broken, strict=True)]
+    costs = [cost + chunk if ends_here else cost for cost, ends_here in zip(paths.costs, broken, strict=True)]
     order = sorted(range(len(costs)), key=costs.__getitem__)
-    paths.costs = [costs[number] for number in order]
-    paths.used = [paths.used[number] for number in order]
-    paths.ends = [paths.ends[number] for number in order]
-    paths.nexts = [paths.nexts[number] for number in order]
+    paths.costs, paths.used, paths.ends, paths.nexts = (
+        [column[number] for number in order] for column in (costs, paths.used, paths.ends, paths.nexts)
+    )
     paths.steps.append(_Step(NOWHERE, order, 0))
 
 
 def _branch(paths: _Beam, place: int, matches: Sequence[Match], beam: int) -> None:
-    """Each path with each match its words are free for, and without any; the best `beam` of them stay."""
+    """Each path with each match whose words are free, and with none; the best `beam` of them stay."""
     scale = paths.scale
     chunk, count = scale.chunk, len(matches)
     choices = [
@@ -148,8 +144,8 @@ def _branch(paths: _Beam, place: int, matches: Sequence[Match], beam: int) -> No
         )
         for start, words, length, module in matches
     ]
-    found: list[float] = []
-    add = found.append
+    costs: list[float] = []
+    add = costs.append
     before: float = 0
     for cost, used, end, following in zip(paths.costs, paths.used, paths.ends, paths.nexts, strict=True):
         cost += before
@@ -163,16 +159,16 @@ def _branch(paths: _Beam, place: int, matches: Sequence[Match], beam: int) -> No
                 cost += distance
             cost += 1
         add(cost if end < 0 else cost + chunk)
-    found.sort()
-    del found[beam:]
+    costs.sort()
+    del costs[beam:]
     mask = int(scale.distance) - 1
-    came = [int(cost) & mask for cost in found]
-    paths.costs = [cost - order for cost, order in zip(found, came, strict=True)]
+    came = [int(cost) & mask for cost in costs]
+    paths.costs = [cost - order for cost, order in zip(costs, came, strict=True)]
     _follow(paths, _Step(place, came, scale.bits, matches), [*choices, (0, 0, 0, 0)])
 
 
 def _follow(paths: _Beam, step: _Step, choices: Sequence[tuple[int, int, float, float]]) -> None:
-    """The other columns after a branch."""
+    """Sets the other columns after a branch."""
     low, count, place = (1 << step.bits) - 1, len(step.matches), step.place
     parents = [came >> step.bits for came in step.came]
     chosen = [came & low for came in step.came]

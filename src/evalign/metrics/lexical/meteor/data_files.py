@@ -38,25 +38,22 @@ class DataFile:
 
 @dataclass(frozen=True)
 class MeteorFiles:
-    """Where the data is."""
+    """Where METEOR's data is on this machine."""
 
     jar: DataFile
     paraphrases: DataFile
 
     def function_words(self) -> frozenset[str]:
         """Words that weigh 1 - delta: METEOR 1.5 takes the English ones whatever the language is."""
-        return frozenset(self._read("function/english.words").split())
+        return frozenset(self.read("function/english.words").split())
 
     def abbreviations(self, language: str) -> Abbreviations:
         """Words that keep their full stop."""
-        text = self._read(f"nonbreaking/{NAMES[language]}.prefixes") if language in NAMES else ""
+        text = self.read(f"nonbreaking/{NAMES[language]}.prefixes") if language in NAMES else ""
         return Abbreviations.parse(text)
 
-    def synonyms(self) -> Synonyms:
-        """WordNet's synonym sets, English only."""
-        return _synonyms(self)
-
-    def _read(self, name: str) -> str:
+    def read(self, name: str) -> str:
+        """A text file of the jar."""
         try:
             with zipfile.ZipFile(self.jar.path) as jar:
                 return jar.read(name).decode("utf-8")
@@ -93,27 +90,23 @@ class Synonyms:
 def find_meteor_files() -> MeteorFiles | None:
     """The files of the installed wheel, or None."""
     try:
-        files = distribution(PACKAGE).files or []
-    except PackageNotFoundError:
+        paths = {file.as_posix(): Path(str(file.locate())) for file in distribution(PACKAGE).files or ()}
+        jar, paraphrases = (paths[f"{PACKAGE}/{name}"] for name in (JAR, PARAPHRASES))
+        return MeteorFiles(_pinned(jar), _pinned(paraphrases))
+    except (PackageNotFoundError, KeyError, FileNotFoundError):
         return None
-    found = {}
-    for file in files:
-        for name in (JAR, PARAPHRASES):
-            path = Path(str(file.locate()))
-            if file.as_posix() == f"{PACKAGE}/{name}" and path.is_file():
-                found[name] = DataFile(path, _digest(path))
-    return MeteorFiles(found[JAR], found[PARAPHRASES]) if len(found) == 2 else None
 
 
-def _digest(path: Path) -> str:
+def _pinned(path: Path) -> DataFile:
     with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        return DataFile(path, hashlib.file_digest(stream, "sha256").hexdigest())
 
 
 @lru_cache(maxsize=2)
-def _synonyms(files: MeteorFiles) -> Synonyms:
-    sets = files._read("synonym/english.synsets").split("\n")
-    forms = files._read("synonym/english.exceptions").split("\n")
+def load_synonyms(files: MeteorFiles) -> Synonyms:
+    """WordNet's synonym sets, English only."""
+    sets = files.read("synonym/english.synsets").split("\n")
+    forms = files.read("synonym/english.exceptions").split("\n")
     bases: dict[str, list[str]] = {}
     for base, irregular in zip(forms[::2], forms[1::2], strict=False):
         for form in irregular.split():

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from evalign.errors import SpecError
-from evalign.metrics.lexical.meteor.matchers import MODULES, Match, chunks
+from evalign.metrics.lexical.meteor.matchers import MODULES, Match
 
 # alpha, beta, gamma, delta and the weights of the first, second, ... module (Denkowski & Lavie 2014).
 RANK = {
@@ -29,7 +30,6 @@ ANY_LANGUAGE = {
     "tune": ((0.5, 1.0, 0.5, 0.5), (1.0, 0.5, 0.5, 0.5)),
 }
 TASKS = ("rank", *ENGLISH_ONLY, *ANY_LANGUAGE)
-COUNTS = 7 + 4 * len(MODULES)
 Aligned = Sequence[tuple[int, Match]]
 
 
@@ -50,7 +50,6 @@ class Judgement:
 
     precision: float
     recall: float
-    f1: float
     f_mean: float
     fragmentation: float
     penalty: float
@@ -72,44 +71,49 @@ def count(
     candidate: Sequence[str], reference: Sequence[str], aligned: Aligned, function_words: frozenset[str]
 ) -> tuple[float, ...]:
     """The 23 counts of a pair: lengths, function words, matches by module and kind of word, chunks, matched words."""
-    ours, theirs = ([word.lower() in function_words for word in words] for words in (candidate, reference))
+    ours, theirs = ([word.lower() in function_words for word in text] for text in (candidate, reference))
     by_module = [0] * (4 * len(MODULES))  # content of candidate and reference, function words of both
     matched = [0, 0]
     for place, (start, words, length, module) in aligned:
         for side, function, begin, size in ((0, ours, start, words), (1, theirs, place, length)):
             matched[side] += size
-            few = sum(function[begin : begin + size])
-            by_module[4 * module + side] += size - few
-            by_module[4 * module + 2 + side] += few
-    whole = matched == [len(candidate), len(reference)]
-    pieces = chunks(aligned)
-    if whole and pieces == 1:
-        pieces = 0  # nothing is fragmented; METEOR sums it like this, too
-    numbers = (len(candidate), len(reference), sum(ours), sum(theirs), *by_module, pieces, *matched)
-    return tuple(float(number) for number in numbers)
+            function_count = sum(function[begin : begin + size])
+            by_module[4 * module + side] += size - function_count
+            by_module[4 * module + 2 + side] += function_count
+    chunks = max(chunk_numbers(aligned), default=0)
+    if chunks == 1 and matched == [len(candidate), len(reference)]:
+        chunks = 0  # nothing is fragmented; METEOR sums it like this, too
+    return tuple(map(float, (len(candidate), len(reference), sum(ours), sum(theirs), *by_module, chunks, *matched)))
+
+
+def chunk_numbers(aligned: Aligned) -> list[int]:
+    """The number of each match's chunk, from 1: a run of matches that follow each other in both texts."""
+    numbers = [1] if aligned else []
+    for (place, (start, words, length, _)), (next_place, (next_start, *_)) in pairwise(aligned):
+        numbers.append(numbers[-1] + (place + length != next_place or start + words != next_start))
+    return numbers
 
 
 def judge(counts: Sequence[float], parameters: Parameters) -> Judgement:
     """P and R weigh content words by delta; F leans to recall by alpha; chunks cost gamma * fragmentation ** beta."""
     lengths, functions = counts[0:2], counts[2:4]
-    pieces, matched = counts[-3], counts[-2:]
+    chunks, matched = counts[-3], counts[-2:]
     sides = []
     for side in (0, 1):
-        of_all = _weigh(parameters.delta, lengths[side] - functions[side], functions[side])
-        found = sum(
+        total = _weigh(parameters.delta, lengths[side] - functions[side], functions[side])
+        hits = sum(
             weight * _weigh(parameters.delta, counts[4 + 4 * module + side], counts[6 + 4 * module + side])
             for module, weight in enumerate(parameters.weights)
         )
-        sides.append(found / of_all if of_all else 0.0)
+        sides.append(hits / total if total else 0.0)
     precision, recall = sides
     below = parameters.alpha * precision + (1 - parameters.alpha) * recall
     f_mean = precision * recall / below if below else 0.0
-    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    fragmentation = 2 * pieces / sum(matched) if sum(matched) else 0.0
-    if pieces == 1 and tuple(matched) == tuple(lengths):
+    fragmentation = 2 * chunks / sum(matched) if sum(matched) else 0.0
+    if chunks == 1 and tuple(matched) == tuple(lengths):
         fragmentation = 0.0
     penalty = parameters.gamma * fragmentation**parameters.beta if fragmentation else 0.0
-    return Judgement(precision, recall, f1, f_mean, fragmentation, penalty, f_mean * (1 - penalty))
+    return Judgement(precision, recall, f_mean, fragmentation, penalty, f_mean * (1 - penalty))
 
 
 def _weigh(delta: float, content: float, function: float) -> float:

@@ -6,10 +6,9 @@ the order METEOR finds them (exact, stem, synonym, paraphrase), since that order
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 
@@ -21,22 +20,13 @@ MOST_MATCHES = 2_000_000  # a candidate and a reference of 10,000 ordinary words
 WORDS_REMEMBERED = 100_000
 LOW_BITS = 1 << 16
 Match = tuple[int, int, int, int]  # first candidate word, candidate words, reference words, place in the module list
+Partners = tuple[str, list[str]]  # a word of the reference, and the words of the candidate it matches
 Grams = tuple[Numbers, "np.typing.NDArray[np.int64]", "np.typing.NDArray[np.int64]"]
 
 
 @dataclass(frozen=True)
-class Resources:
-    """What the modules after `exact` look words up in; only those of the chosen modules are there."""
-
-    modules: tuple[str, ...]
-    stem: Callable[[str], str] | None = None
-    synonyms: Callable[[str], frozenset[str]] | None = None
-    paraphrases: Paraphrases | None = None
-
-
-@dataclass(frozen=True)
 class Options:
-    """All matches by the place of the reference they begin at, and how many matches lie over each word."""
+    """All matches by the place of the reference they begin at, and how many matches cover each word."""
 
     matches: list[Sequence[Match]]
     candidate_cover: list[int]
@@ -44,14 +34,21 @@ class Options:
 
 
 class Matchers:
-    """The modules with what they remember about words."""
+    """The modules, with what those after `exact` look words up in and what they cache about words."""
 
-    def __init__(self, resources: Resources) -> None:
-        self._modules = resources.modules
-        self._stem = resources.stem
-        self._paraphrases = resources.paraphrases
+    def __init__(
+        self,
+        modules: tuple[str, ...],
+        stem: Callable[[str], str] = str,
+        synonym_sets: Callable[[str], frozenset[str]] = lambda word: frozenset(),
+        paraphrases: Paraphrases | None = None,
+    ) -> None:
+        self._modules = modules
+        self._stem = stem
+        self._sets = lru_cache(WORDS_REMEMBERED)(synonym_sets)
+        self._paraphrases = paraphrases
         self._numbers = PhraseNumbers()
-        self._sets = resources.synonyms and lru_cache(WORDS_REMEMBERED)(resources.synonyms)
+        self._partners = {"exact": self._same_word, "stem": self._same_stem, "synonym": self._synonyms}
 
     def match(self, candidate: Sequence[str], reference: Sequence[str]) -> Options:
         """Every way a word or phrase of the candidate could be matched."""
@@ -64,8 +61,8 @@ class Matchers:
             )
         matches: list[Sequence[Match]] = [single[word] for word in reference]
         if self._paraphrases is not None:
-            for place, found in self._phrases(self._paraphrases, candidate, reference).items():
-                matches[place] = [*matches[place], *found]
+            for place, phrases in self._phrases(self._paraphrases, candidate, reference).items():
+                matches[place] = [*matches[place], *phrases]
         return _cover(matches, len(candidate))
 
     def _words(self, candidate: Sequence[str], reference: Sequence[str]) -> dict[str, list[Match]]:
@@ -73,34 +70,34 @@ class Matchers:
         places: dict[str, list[int]] = {}
         for place, word in enumerate(candidate):
             places.setdefault(word, []).append(place)
-        found: dict[str, list[Match]] = {word: [] for word in reference}
+        matches: dict[str, list[Match]] = {word: [] for word in reference}
         for module, name in enumerate(self._modules):
-            if name == "exact":
-                for word, matches in found.items():
-                    matches += [(place, 1, 1, module) for place in places.get(word, ())]
-            elif name == "stem" and self._stem:
-                self._stems(places, found, module)
-            elif name == "synonym" and self._sets:
-                self._synonyms(places, found, module)
-        return found
+            if name in self._partners:
+                for word, partners in self._partners[name](places, matches):
+                    if len(partners) == 1:
+                        matches[word] += [(place, 1, 1, module) for place in places[partners[0]]]
+                    else:  # in the order of the text
+                        begins = sorted(place for partner in partners for place in places[partner])
+                        matches[word] += [(place, 1, 1, module) for place in begins]
+        return matches
 
-    def _stems(self, places: dict[str, list[int]], found: dict[str, list[Match]], module: int) -> None:
-        assert self._stem is not None
+    def _same_word(self, candidate: Collection[str], reference: Collection[str]) -> Iterator[Partners]:
+        return ((word, [word]) for word in reference if word in candidate)
+
+    def _same_stem(self, candidate: Collection[str], reference: Collection[str]) -> Iterator[Partners]:
         families: dict[str, list[str]] = {}
-        for word in places:
+        for word in candidate:
             families.setdefault(self._stem(word), []).append(word)
-        for word, matches in found.items():
-            _add(matches, places, [other for other in families.get(self._stem(word), ()) if other != word], module)
+        for word in reference:
+            yield word, [partner for partner in families.get(self._stem(word), ()) if partner != word]
 
-    def _synonyms(self, places: dict[str, list[int]], found: dict[str, list[Match]], module: int) -> None:
-        assert self._sets is not None
-        sets = {word: numbers for word in places if (numbers := self._sets(word))}
-        every = frozenset().union(*sets.values())
-        for word, matches in found.items():
+    def _synonyms(self, candidate: Collection[str], reference: Collection[str]) -> Iterator[Partners]:
+        sets = {word: numbers for word in candidate if (numbers := self._sets(word))}
+        in_candidate = frozenset().union(*sets.values())
+        for word in reference:
             own = self._sets(word)
-            if not own.isdisjoint(every):
-                others = [other for other, numbers in sets.items() if other != word and not own.isdisjoint(numbers)]
-                _add(matches, places, others, module)
+            if not own.isdisjoint(in_candidate):
+                yield word, [partner for partner in sets if partner != word and not own.isdisjoint(sets[partner])]
 
     def _phrases(
         self, table: Paraphrases, candidate: Sequence[str], reference: Sequence[str]
@@ -108,20 +105,12 @@ class Matchers:
         """First what the table has for the reference's phrases, then what it has for the candidate's."""
         ours, theirs = self._numbers.ngrams(candidate), self._numbers.ngrams(reference)
         module = self._modules.index("paraphrase")
-        found: dict[int, list[Match]] = {}
-        for reference_place, length, start, words in _known(table, theirs, ours):
-            found.setdefault(reference_place, []).append((start, words, length, module))
-        for start, words, reference_place, length in _known(table, ours, theirs):
-            found.setdefault(reference_place, []).append((start, words, length, module))
-        return found
-
-
-def _add(matches: list[Match], places: dict[str, list[int]], others: list[str], module: int) -> None:
-    """Matches with these candidate words, in the order of the text."""
-    if len(others) == 1:
-        matches += [(place, 1, 1, module) for place in places[others[0]]]
-    elif others:
-        matches += [(place, 1, 1, module) for place in sorted(place for word in others for place in places[word])]
+        matches: dict[int, list[Match]] = {}
+        for place, length, start, words in _known(table, theirs, ours):
+            matches.setdefault(place, []).append((start, words, length, module))
+        for start, words, place, length in _known(table, ours, theirs):
+            matches.setdefault(place, []).append((start, words, length, module))
+        return matches
 
 
 def _known(table: Paraphrases, sources: Grams, targets: Grams) -> list[tuple[int, int, int, int]]:
@@ -131,42 +120,30 @@ def _known(table: Paraphrases, sources: Grams, targets: Grams) -> list[tuple[int
     sizes = ends - begins
     before = np.cumsum(sizes) - sizes
     entries = table.targets[np.repeat(begins - before, sizes) + np.arange(sizes.sum())]
-    present = np.zeros(LOW_BITS, bool)  # a sieve: nearly every entry is not in the other text
-    present[targets[0].astype(np.uint16)] = True
-    hits = np.flatnonzero(present[entries.astype(np.uint16)])
+    sieve = np.zeros(LOW_BITS, bool)  # nearly every entry is not in the other text
+    sieve[targets[0].astype(np.uint16)] = True
+    hits = np.flatnonzero(sieve[entries.astype(np.uint16)])
     if not len(hits):
         return []
     wanted = entries[hits].tolist()
-    there: dict[int, list[tuple[int, int]]] = {number: [] for number in wanted}
+    present_targets: dict[int, list[tuple[int, int]]] = {number: [] for number in wanted}
     for number, start, length in zip(*(column.tolist() for column in targets), strict=True):
-        if number in there:
-            there[number].append((start, length))
+        if number in present_targets:
+            present_targets[number].append((start, length))
     rows = rows[np.searchsorted(before, hits, "right") - 1]
     return [
-        (start, length, other, words)
+        (start, length, *target)
         for number, start, length in zip(wanted, starts[rows].tolist(), lengths[rows].tolist(), strict=True)
-        for other, words in there[number]
+        for target in present_targets[number]
     ]
 
 
 def _cover(matches: list[Sequence[Match]], candidate_words: int) -> Options:
     candidate_cover, reference_cover = [0] * candidate_words, [0] * len(matches)
-    for place, found in enumerate(matches):
-        for start, words, length, _ in found:
-            candidate_cover[start] += 1
-            reference_cover[place] += 1
-            if words > 1:
-                for each in range(start + 1, start + words):
-                    candidate_cover[each] += 1
-            if length > 1:
-                for each in range(place + 1, place + length):
-                    reference_cover[each] += 1
+    for place, beginning in enumerate(matches):
+        for start, words, length, _ in beginning:
+            for covered in range(start, start + words):
+                candidate_cover[covered] += 1
+            for covered in range(place, place + length):
+                reference_cover[covered] += 1
     return Options(matches, candidate_cover, reference_cover)
-
-
-def chunks(matches: Sequence[tuple[int, Match]]) -> int:
-    """Runs of matches that follow each other in both texts; `matches` are (reference place, match) in order."""
-    return bool(matches) + sum(
-        place + match[2] != after or match[0] + match[1] != following[0]
-        for (place, match), (after, following) in pairwise(matches)
-    )

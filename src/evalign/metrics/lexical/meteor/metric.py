@@ -1,7 +1,7 @@
 """METEOR 1.5 (Denkowski & Lavie 2014) without Java: words, stems, synonyms and paraphrases aligned in few chunks.
 
-Rows flow through `meteor_normalize` (words), `meteor_matchers` (possible matches), `meteor_align` (the chosen ones)
-and `meteor_score` (the counts and the score). Function words, synonyms and paraphrases come from the extra `meteor`.
+Rows flow through `tokenizer` (words), `matchers` (possible matches), `beam_search` (the chosen ones) and `formula` (the
+counts and the score). Function words, synonyms and paraphrases come from the extra `meteor`.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from evalign.errors import MissingExtraError, SpecError, nearest
-from evalign.metrics.base import Metric, Scorer, option
-from evalign.metrics.corpus import Corpus, Pooled
+from evalign.metrics.base import Metric, Scorer
 from evalign.metrics.lexical.meteor.beam_search import align
-from evalign.metrics.lexical.meteor.data_files import MeteorFiles, find_meteor_files
+from evalign.metrics.lexical.meteor.data_files import MeteorFiles, find_meteor_files, load_synonyms
 from evalign.metrics.lexical.meteor.formula import TASKS, Judgement, Parameters, count, default_parameters, judge
-from evalign.metrics.lexical.meteor.matchers import MODULES, Match, Matchers, Resources
+from evalign.metrics.lexical.meteor.matchers import MODULES, Match, Matchers
 from evalign.metrics.lexical.meteor.paraphrases import load_paraphrases
 from evalign.metrics.lexical.meteor.stems import STEMMERS, meteor_stemmer
 from evalign.metrics.lexical.meteor.tokenizer import NORMALIZE, Abbreviations, meteor_words
+from evalign.metrics.options import option
 from evalign.metrics.signature import Signature
 from evalign.types import Row, Segment
 from evalign.version import __version__
@@ -41,6 +41,8 @@ class Meteor(Metric):
     fields: ClassVar[tuple[str, ...]] = ("score",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     worst: ClassVar[float] = 0.0
+    pools: ClassVar[bool] = True  # METEOR's final score is its arithmetic on the summed counts
+    explainer: ClassVar[str] = "meteor:explain_meteor"
 
     language: str = option("en", "which stems, function words and parameters; other: words only", LANGUAGES)
     task: str = option("rank", "what the parameters were tuned for; adq and hter in English only", TASKS)
@@ -53,7 +55,7 @@ class Meteor(Metric):
     gamma: str | None = option(None, "largest penalty, instead of the task's")
     delta: str | None = option(None, "weight of content words, instead of the task's")
     weights: str | None = option(None, "one per module as in 1+0.6+0.8, instead of the task's")
-    beam: int = option(40, "paths kept while aligning")
+    beam: int = option(40, "paths kept while aligning", least=1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,19 +65,13 @@ class Meteor(Metric):
         for name in (*NUMBERS, "weights"):
             expected, most = (modules if name == "weights" else 1), (100 if name == "beta" else 1)
             object.__setattr__(self, name, _joined(_numbers(name, getattr(self, name), expected, most)) or None)
-        if self.beam < 1:
-            raise SpecError(f"beam={self.beam}: expected a whole number of at least 1")
         if self.language == "other" and self.normalize in ("punctuation", "no-punctuation"):
             raise SpecError("language=other: METEOR cannot cut such texts into words; use normalize=lower or none")
         default_parameters(self.language, self.task, 1)
 
-    def scorer(self, corpus: Iterable[Row] | None = None) -> MeteorScorer:
+    def scorer(self, rows: Iterable[Row] | None = None) -> MeteorScorer:
         """Reads the data of the extra `meteor`, if it is installed."""
         return MeteorScorer(self, find_meteor_files())
-
-    def corpus(self) -> Corpus:
-        """METEOR's final score: its arithmetic on the summed counts."""
-        return Pooled(self)
 
     def from_totals(self, totals: Sequence[float], rows: int) -> Mapping[str, float]:
         """The score of all rows together."""
@@ -92,29 +88,27 @@ class Meteor(Metric):
 
     def parameters(self, modules: tuple[str, ...]) -> Parameters:
         """The task's parameters with the options' numbers in their place."""
-        found = default_parameters(self.language, self.task, len(modules))
+        defaults = default_parameters(self.language, self.task, len(modules))
         changed = {name: float(text) for name in NUMBERS if (text := getattr(self, name)) is not None}
-        weights = _numbers("weights", self.weights, len(modules)) or found.weights
-        return replace(found, **changed, weights=weights)
+        weights = _numbers("weights", self.weights, len(modules)) or defaults.weights
+        return replace(defaults, **changed, weights=weights)
 
     @classmethod
     def from_signature(cls, signature: Signature) -> Self:
         """The metric whose numbers carry this signature."""
-        said = dict(signature.settings)
-        if missing := [
-            key for key in ("lang", "task", "norm", "beam", "modules", "data", *NUMBERS, "weights") if key not in said
-        ]:
-            raise SpecError(f"signature {signature}: {missing[0]!r} is missing, which {cls.name} prints")
-        plain = cls(language=said["lang"], task=said["task"], normalize=said["norm"], beam=int(said["beam"]))
-        modules = tuple(said["modules"].split("+"))
-        if modules != plain.chosen_modules(find_meteor_files()):
-            plain = replace(plain, modules="+".join(modules))
-        own = plain._printed(modules)
-        changed: dict[str, Any] = {name: said[name] for name in (*NUMBERS, "weights") if said[name] != own[name]}
-        metric = replace(plain, **changed)
-        own_data = metric.signature(find_meteor_files()).settings["data"]
-        if said["data"] != own_data:
-            raise SpecError(f"the signature pins METEOR's data {said['data']}, but what is found here is {own_data}")
+        names = {"lang": "language", "task": "task", "norm": "normalize", "beam": "beam"}
+        metric = cls.from_options({name: signature[key] for key, name in names.items()})
+        modules = tuple(signature["modules"].split("+"))
+        if modules != metric.chosen_modules(find_meteor_files()):
+            metric = replace(metric, modules="+".join(modules))
+        defaults = metric._printed(modules)
+        changed: dict[str, Any] = {name: signature[name] for name in defaults if signature[name] != defaults[name]}
+        metric = replace(metric, **changed)
+        data_here = metric.signature(find_meteor_files())["data"]
+        if signature["data"] != data_here:
+            raise SpecError(
+                f"the signature pins METEOR's data {signature['data']}, but what is found here is {data_here}"
+            )
         return metric
 
     def signature(self, files: MeteorFiles | None) -> Signature:
@@ -157,14 +151,14 @@ class MeteorScorer(Scorer):
             self.note = f"meteor compares words and stems only ({NO_DATA}); {INSTALL} adds synonyms and paraphrases"
         self._function_words = files.function_words() if files else frozenset()
         self._abbreviations = files.abbreviations(metric.language) if files else Abbreviations()
-        self._matchers = Matchers(
-            Resources(
-                self.modules,
-                meteor_stemmer(metric.language) if "stem" in self.modules else None,
-                files.synonyms() if files and "synonym" in self.modules else None,
-                load_paraphrases(files.paraphrases) if files and "paraphrase" in self.modules else None,
-            )
-        )
+        lookups: dict[str, Any] = {}
+        if "stem" in self.modules:
+            lookups["stem"] = meteor_stemmer(metric.language)
+        if files and "synonym" in self.modules:
+            lookups["synonym_sets"] = load_synonyms(files)
+        if files and "paraphrase" in self.modules:
+            lookups["paraphrases"] = load_paraphrases(files.paraphrases)
+        self._matchers = Matchers(self.modules, **lookups)
 
     def score(self, rows: list[Row]) -> list[Segment]:
         """One segment per row: the best of its references."""
@@ -172,8 +166,7 @@ class MeteorScorer(Scorer):
 
     def aligned(self, candidate: tuple[str, ...], reference: tuple[str, ...]) -> list[tuple[int, Match]]:
         """The chosen matches of two texts as (reference place, match)."""
-        options = self._matchers.match(candidate, reference)
-        return align(options, self.metric.beam)
+        return align(self._matchers.match(candidate, reference), self.metric.beam)
 
     def judged(self, candidate: tuple[str, ...], reference: tuple[str, ...]) -> tuple[Judgement, tuple[float, ...]]:
         """The quantities of one pair, and its counts."""
@@ -188,8 +181,8 @@ class MeteorScorer(Scorer):
     def _segment(self, row: Row) -> Segment:
         candidate = self.words(row.candidate)
         references = [self.words(text) for text in row.references]
-        found = [self.judged(candidate, words) for words in references]
-        best, counts = max(found, key=lambda one: one[0].score)  # the first of equals
+        pairs = [self.judged(candidate, reference) for reference in references]
+        best, counts = max(pairs, key=lambda pair: pair[0].score)  # the first of equals
         empty = not candidate or not any(references)
         flags = {"empty": 1, **self._flags} if empty else self._flags
         return Segment(row.id, {"score": 0.0 if empty else best.score}, flags, statistics=counts)
@@ -212,10 +205,10 @@ def _numbers(name: str, text: str | None, expected: int | None, most: float = 1)
     if text is None:
         return ()
     try:
-        found = tuple(float(number) for number in text.split("+"))
+        numbers = tuple(map(float, text.split("+")))
     except ValueError:
-        found = ()
-    if not found or len(found) != (expected or len(found)) or not all(0 <= number <= most for number in found):
+        numbers = ()
+    if not numbers or len(numbers) != (expected or len(numbers)) or not all(0 <= number <= most for number in numbers):
         how_many = "a number" if expected == 1 else f"{expected or 'some'} numbers joined by +, one per module,"
         raise SpecError(f"{name}={text}: expected {how_many} from 0 to {most}")
-    return found
+    return numbers

@@ -1,4 +1,4 @@
-"""METEOR's paraphrase table: parsed once into three arrays, kept in the cache folder and memory-mapped from there.
+"""METEOR's paraphrase table: parsed once into three arrays, cached in a file and memory-mapped from there.
 
 A phrase is a 64-bit number made of its words' numbers. `sources` are sorted; the targets of source i, in the order of
 the table, are `targets[starts[i] : starts[i + 1]]`. A damaged cache file is made again, never an error.
@@ -10,11 +10,10 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,12 +31,13 @@ HEADER = 4096  # bytes, so that the arrays begin on a page
 WORDS_REMEMBERED = 200_000
 SIEVE = 1 << 22
 LOW = np.uint64(SIEVE - 1)
+ARRAYS = ("sources", "starts", "targets")
 Numbers = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
 class Paraphrases:
-    """The table, ready to be asked."""
+    """The table as arrays."""
 
     sources: Numbers
     starts: npt.NDArray[np.int64]
@@ -65,37 +65,36 @@ class Paraphrases:
 def load_paraphrases(table: DataFile) -> Paraphrases:
     """From the cache folder; parsed and put there the first time."""
     path = cache_folder() / "meteor" / f"paraphrases-{table.sha256[:16]}-{FORMAT}.bin"
-    found = _open(path)
-    if found is None:
-        made = parse_paraphrases(table.path)
-        found = _open(path) if _save(made, path) else None
-        found = found or made
-    return found
+    cached = _open(path)
+    if cached is not None:
+        return cached
+    parsed = parse_paraphrases(table.path)
+    return (_open(path) if _save(parsed, path) else None) or parsed
 
 
 def parse_paraphrases(path: Path) -> Paraphrases:
     """Reads the gzip table: a probability, a phrase and its paraphrase, one line each."""
-    numbers = _WordNumbers()
+    number = cache(word_number)
     sources, targets = [], []
     try:
         with gzip.GzipFile(path) as stream:
             for lines in _blocks(stream):
                 if len(lines) % 3:
                     raise FileFormatError(f"{path}: ends within an entry of three lines; install the wheel again")
-                sources.append(_phrases(lines[1::3], numbers))
-                targets.append(_phrases(lines[2::3], numbers))
+                sources.append(_phrases(lines[1::3], number))
+                targets.append(_phrases(lines[2::3], number))
     except (OSError, EOFError, zlib.error) as error:
         raise FileFormatError(f"{path}: no paraphrase table ({error}); install the wheel again") from error
     if not sources:
         raise FileFormatError(f"{path}: an empty paraphrase table; install the wheel again")
-    every = np.concatenate(sources)
-    order = np.argsort(every, kind="stable")
-    distinct, first = np.unique(every[order], return_index=True)
-    return Paraphrases(distinct, np.append(first, len(every)).astype(np.int64), np.concatenate(targets)[order])
+    source_column = np.concatenate(sources)
+    order = np.argsort(source_column, kind="stable")
+    distinct, first = np.unique(source_column[order], return_index=True)
+    return Paraphrases(distinct, np.append(first, len(order)).astype(np.int64), np.concatenate(targets)[order])
 
 
 class PhraseNumbers:
-    """Numbers of all phrases in a text; the words' own numbers are remembered."""
+    """Numbers of all phrases in a text, with a cache for those of words."""
 
     def __init__(self) -> None:
         self._number = remembered(WORDS_REMEMBERED)(_text_number)
@@ -103,15 +102,15 @@ class PhraseNumbers:
     def ngrams(self, words: Sequence[str]) -> tuple[Numbers, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Number, first word and length of each phrase of up to LONGEST words, by first word and then by length."""
         single = np.fromiter(map(self._number, words), np.uint64, len(words))
-        found = np.zeros((len(words), LONGEST), np.uint64)
+        numbers = np.zeros((len(words), LONGEST), np.uint64)
         inside = np.zeros((len(words), LONGEST), bool)
         for length in range(1, min(LONGEST, len(words)) + 1):
             ends = len(words) - length + 1
-            before = found[:ends, length - 2] * STEP if length > 1 else np.uint64(0)
-            found[:ends, length - 1] = before + single[length - 1 :]
+            before = numbers[:ends, length - 2] * STEP if length > 1 else np.uint64(0)
+            numbers[:ends, length - 1] = before + single[length - 1 :]
             inside[:ends, length - 1] = True
         starts, lengths = np.nonzero(inside)
-        return found[inside], starts, lengths + 1
+        return numbers[inside], starts, lengths + 1
 
 
 def word_number(word: bytes) -> int:
@@ -121,12 +120,6 @@ def word_number(word: bytes) -> int:
 
 def _text_number(word: str) -> int:
     return word_number(word.encode("utf-8", "surrogatepass"))
-
-
-class _WordNumbers(dict[bytes, int]):
-    def __missing__(self, word: bytes) -> int:
-        number = self[word] = word_number(word)
-        return number
 
 
 def _blocks(stream: gzip.GzipFile) -> Iterator[list[bytes]]:
@@ -142,29 +135,26 @@ def _blocks(stream: gzip.GzipFile) -> Iterator[list[bytes]]:
         yield rest[:-1] if not rest[-1] else rest
 
 
-def _phrases(lines: list[bytes], numbers: _WordNumbers) -> Numbers:
+def _phrases(lines: list[bytes], number: Callable[[bytes], int]) -> Numbers:
     """The number of each line's phrase, word by word for all lines at once."""
     counts = np.fromiter((line.count(b" ") for line in lines), np.int64, len(lines)) + 1
-    flat = np.fromiter(map(numbers.__getitem__, b" ".join(lines).split(b" ")), np.uint64, int(counts.sum()))
+    words = np.fromiter(map(number, b" ".join(lines).split(b" ")), np.uint64, int(counts.sum()))
     begins = np.cumsum(counts) - counts
-    found = np.zeros(len(lines), np.uint64)
+    phrases = np.zeros(len(lines), np.uint64)
     for place in range(int(counts.max(initial=0))):
         longer = counts > place
-        found[longer] = found[longer] * STEP + flat[begins[longer] + place]
-    return found
-
-
-def _arrays(table: Paraphrases) -> dict[str, npt.NDArray[Any]]:
-    return {"sources": table.sources, "starts": table.starts, "targets": table.targets}
+        phrases[longer] = phrases[longer] * STEP + words[begins[longer] + place]
+    return phrases
 
 
 def _save(table: Paraphrases, path: Path) -> bool:
-    """Whole or not at all: processes that parse at the same time each put their own file in place."""
-    body = [array.tobytes() for array in _arrays(table).values()]
+    """Writes a whole file or none; whether it did. Processes that parse at the same time each put theirs in place."""
+    arrays = {name: getattr(table, name) for name in ARRAYS}
+    body = [array.tobytes() for array in arrays.values()]
     digest = hashlib.blake2b()
-    for one in body:
-        digest.update(one)
-    sizes = {name: len(array) for name, array in _arrays(table).items()}
+    for part in body:
+        digest.update(part)
+    sizes = {name: len(array) for name, array in arrays.items()}
     head = json.dumps({"format": FORMAT, "sizes": sizes, "blake2b": digest.hexdigest()}).encode().ljust(HEADER)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -178,10 +168,10 @@ def _save(table: Paraphrases, path: Path) -> bool:
 def _open(path: Path) -> Paraphrases | None:
     """The cached table, or None if there is none that can be trusted."""
     try:
-        whole = np.memmap(path, np.uint8, "r")
-        head = json.loads(bytes(whole[:HEADER]))
-        sizes = [int(head["sizes"][name]) for name in ("sources", "starts", "targets")]
-        body = whole[HEADER:]
+        content = np.memmap(path, np.uint8, "r")
+        head = json.loads(bytes(content[:HEADER]))
+        sizes = [int(head["sizes"][name]) for name in ARRAYS]
+        body = content[HEADER:]
         if len(body) != 8 * sum(sizes) or hashlib.blake2b(body.data).hexdigest() != head["blake2b"]:
             return None
     except (OSError, ValueError, KeyError, TypeError):

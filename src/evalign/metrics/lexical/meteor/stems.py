@@ -7,7 +7,7 @@ written out here after the published descriptions; French and Spanish are today'
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from evalign.text.stemming import WORDS_REMEMBERED, snowball
@@ -16,7 +16,7 @@ from evalign.text.word_caches import remembered
 
 @lru_cache(maxsize=8)
 def meteor_stemmer(language: str) -> Callable[[str], str]:
-    """A remembering stemmer for `en`, `de`, `fr` or `es`; words are lower case."""
+    """A stemmer with a cache for `en`, `de`, `fr` or `es`; words are lower case."""
     stem: Callable[[str], str] = remembered(WORDS_REMEMBERED)(STEMMERS[language])
     return stem
 
@@ -31,19 +31,20 @@ IRREGULAR = {
 }  # fmt: skip
 UNCHANGED_AFTER_PLURAL = {"inning", "outing", "canning", "herring", "earring", "proceed", "exceed", "succeed"}
 DOUBLES = ("bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt")
+# Longest first: of all endings that a word has, the longest counts.
 STEP_2 = {
-    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "abli": "able", "entli": "ent", "izer": "ize",
-    "ization": "ize", "ation": "ate", "ator": "ate", "alism": "al", "aliti": "al", "alli": "al", "fulness": "ful",
-    "ousli": "ous", "ousness": "ous", "iveness": "ive", "iviti": "ive", "biliti": "ble", "bli": "ble", "ogi": "og",
-    "fulli": "ful", "lessli": "less", "li": "",
+    "ational": "ate", "ization": "ize", "fulness": "ful", "ousness": "ous", "iveness": "ive", "tional": "tion",
+    "biliti": "ble", "lessli": "less", "entli": "ent", "ation": "ate", "alism": "al", "aliti": "al", "ousli": "ous",
+    "iviti": "ive", "fulli": "ful", "enci": "ence", "anci": "ance", "abli": "able", "izer": "ize", "ator": "ate",
+    "alli": "al", "bli": "ble", "ogi": "og", "li": "",
 }  # fmt: skip
 STEP_3 = {
-    "ational": "ate", "tional": "tion", "alize": "al", "icate": "ic", "iciti": "ic", "ical": "ic", "ful": "",
-    "ness": "", "ative": "",
+    "ational": "ate", "tional": "tion", "alize": "al", "icate": "ic", "iciti": "ic", "ative": "", "ical": "ic",
+    "ness": "", "ful": "",
 }  # fmt: skip
 STEP_4 = (
-    "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ism", "ate", "iti", "ous", "ive",
-    "ize", "ion",
+    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize", "ion",
+    "al", "er", "ic",
 )  # fmt: skip
 REGION = re.compile("[aeiouy][^aeiouy]")
 
@@ -53,13 +54,13 @@ def _english(word: str) -> str:
         return IRREGULAR[word]
     if len(word) < 3:
         return word
-    given = word.removeprefix("'")
-    word = re.sub(r"([aeiouy])y", r"\1Y", re.sub("^y", "Y", given))
-    marked = word != given
+    unmarked = word.removeprefix("'")
+    word = re.sub(r"([aeiouy])y", r"\1Y", re.sub("^y", "Y", unmarked))
+    marked = word != unmarked
     prefix = re.match("gener|commun|arsen", word)
-    r1 = prefix.end() if prefix else _after(word, 0)
-    r2 = _after(word, r1)
-    word = _plural(_possessive(word))
+    r1 = prefix.end() if prefix else _region(word, 0)
+    r2 = _region(word, r1)
+    word = _plural(_split(word, ("'s'", "'s", "'"))[0])
     if word in UNCHANGED_AFTER_PLURAL:
         return word
     word = _past(word, r1)
@@ -67,7 +68,9 @@ def _english(word: str) -> str:
         word = word[:-1] + "i"
     word = _replace(word, STEP_2, r1, r2)
     word = _replace(word, STEP_3, r1, r2)
-    word = _fourth(word, r2)
+    stem, suffix = _split(word, STEP_4)
+    if len(stem) >= r2 and (suffix != "ion" or stem.endswith(("s", "t"))):
+        word = stem
     if word.endswith("e"):
         if len(word) - 1 >= r2 or (len(word) - 1 >= r1 and not _short(word[:-1])):
             word = word[:-1]
@@ -76,16 +79,16 @@ def _english(word: str) -> str:
     return word.replace("Y", "y") if marked else word
 
 
-def _after(word: str, start: int) -> int:
-    found = REGION.search(word, start)
-    return found.end() if found else len(word)
+def _region(word: str, start: int, boundary: re.Pattern[str] = REGION) -> int:
+    """Where the region after the first vowel and consonant behind `start` begins."""
+    match = boundary.search(word, start)
+    return match.end() if match else len(word)
 
 
-def _possessive(word: str) -> str:
-    for suffix in ("'s'", "'s", "'"):
-        if word.endswith(suffix):
-            return word[: -len(suffix)]
-    return word
+def _split(word: str, suffixes: Iterable[str]) -> tuple[str, str]:
+    """A word without the first of these suffixes that it has, and that suffix; or the word and nothing."""
+    suffix = next((end for end in suffixes if word.endswith(end)), "")
+    return word[: len(word) - len(suffix)], suffix
 
 
 def _plural(word: str) -> str:
@@ -99,20 +102,16 @@ def _plural(word: str) -> str:
 
 
 def _past(word: str, r1: int) -> str:
-    for suffix in ("eedly", "eed"):
-        if word.endswith(suffix):
-            return word[: len(word) - len(suffix)] + "ee" if len(word) - len(suffix) >= r1 else word
-    for suffix in ("ingly", "edly", "ing", "ed"):
-        if word.endswith(suffix):
-            stem = word[: len(word) - len(suffix)]
-            if not re.search(f"[{VOWELS}]", stem):
-                return word
-            if stem.endswith(("at", "bl", "iz")):
-                return stem + "e"
-            if stem.endswith(DOUBLES):
-                return stem[:-1]
-            return stem + "e" if len(stem) <= r1 and _short(stem) else stem
-    return word
+    stem, suffix = _split(word, ("eedly", "ingly", "edly", "eed", "ing", "ed"))
+    if suffix in ("eedly", "eed"):
+        return stem + "ee" if len(stem) >= r1 else word
+    if not suffix or not re.search(f"[{VOWELS}]", stem):
+        return word
+    if stem.endswith(("at", "bl", "iz")):
+        return stem + "e"
+    if stem.endswith(DOUBLES):
+        return stem[:-1]
+    return stem + "e" if len(stem) <= r1 and _short(stem) else stem
 
 
 def _short(stem: str) -> bool:
@@ -123,9 +122,8 @@ def _short(stem: str) -> bool:
 
 
 def _replace(word: str, endings: dict[str, str], r1: int, r2: int) -> str:
-    """The longest ending of the list, if it stands in R1 and its own condition holds."""
-    suffix = max((end for end in endings if word.endswith(end)), key=len, default="")
-    stem = word[: len(word) - len(suffix)]
+    """The word with its ending replaced, if that stands in R1 and its own condition holds."""
+    stem, suffix = _split(word, endings)
     if (
         not suffix
         or len(stem) < r1
@@ -137,12 +135,6 @@ def _replace(word: str, endings: dict[str, str], r1: int, r2: int) -> str:
     return stem + endings[suffix]
 
 
-def _fourth(word: str, r2: int) -> str:
-    suffix = max((end for end in STEP_4 if word.endswith(end)), key=len, default="")
-    stem = word[: len(word) - len(suffix)]
-    return stem if suffix and len(stem) >= r2 and (suffix != "ion" or stem.endswith(("s", "t"))) else word
-
-
 # German, before verbs in -et, -eln and the like were added.
 
 UMLAUTS = str.maketrans("UYäöü", "uyaou")
@@ -150,54 +142,29 @@ GERMAN_REGION = re.compile("[aeiouyäöü][^aeiouyäöü]")
 
 
 def _german(word: str) -> str:
-    word = re.sub("(?<=[aeiouyäöü])([uy])([aeiouyäöü])", lambda hit: hit[1].upper() + hit[2], word).replace("ß", "ss")
-    r1, r2 = _german_regions(word)
-    word = _german_second(_german_first(word, r1), r1)
-    return _german_third(word, r1, r2).translate(UMLAUTS)
-
-
-def _german_regions(word: str) -> tuple[int, int]:
     """R1 begins after three letters at the earliest; R2 is counted from where R1 would begin without that."""
-    if len(word) < 3 or not (first := GERMAN_REGION.search(word)):
-        return len(word), len(word)
-    second = GERMAN_REGION.search(word, first.end())
-    return max(3, first.end()), second.end() if second else len(word)
+    word = re.sub("(?<=[aeiouyäöü])([uy])([aeiouyäöü])", lambda hit: hit[1].upper() + hit[2], word).replace("ß", "ss")
+    first = _region(word, 0, GERMAN_REGION)
+    r1, r2 = max(3, first), _region(word, first, GERMAN_REGION)
+    stem, suffix = _split(word, ("ern", "em", "er", "en", "es", "e", "s"))
+    if len(stem) >= r1 and (suffix != "s" or stem.endswith(tuple("bdfghklmnrt"))):
+        word = stem
+    stem, suffix = _split(word, ("est", "en", "er", "st"))
+    if len(stem) >= r1 and (suffix != "st" or (len(stem) > 3 and stem[-1] in "bdfghklmnt")):
+        word = stem
+    return _german_derivation(word, r1, r2).translate(UMLAUTS)
 
 
-def _german_first(word: str, r1: int) -> str:
-    for suffix in ("ern", "em", "er", "en", "es", "e", "s"):
-        if word.endswith(suffix):
-            stem = word[: len(word) - len(suffix)]
-            if len(stem) < r1 or (suffix == "s" and not stem.endswith(tuple("bdfghklmnrt"))):
-                return word
-            return stem
-    return word
-
-
-def _german_second(word: str, r1: int) -> str:
-    for suffix in ("est", "en", "er", "st"):
-        if word.endswith(suffix):
-            stem = word[: len(word) - len(suffix)]
-            deleted = len(stem) >= r1 and (suffix != "st" or (len(stem) > 3 and stem[-1] in "bdfghklmnt"))
-            return stem if deleted else word
-    return word
-
-
-def _german_third(word: str, r1: int, r2: int) -> str:
-    for suffix in ("isch", "lich", "heit", "keit", "end", "ung", "ig", "ik"):
-        if word.endswith(suffix):
-            stem = word[: len(word) - len(suffix)]
-            if len(stem) < r2 or (suffix in ("isch", "ig", "ik") and stem.endswith("e")):
-                return word
-            if suffix in ("end", "ung") and stem.endswith("ig") and not stem.endswith("eig") and len(stem) - 2 >= r2:
-                return stem[:-2]
-            if suffix in ("lich", "heit") and stem.endswith(("er", "en")) and len(stem) - 2 >= r1:
-                return stem[:-2]
-            if suffix == "keit":
-                inner = next((end for end in ("lich", "ig") if stem.endswith(end)), "")
-                return stem[: len(stem) - len(inner)] if len(stem) - len(inner) >= r2 else stem
-            return stem
-    return word
+def _german_derivation(word: str, r1: int, r2: int) -> str:
+    stem, suffix = _split(word, ("isch", "lich", "heit", "keit", "end", "ung", "ig", "ik"))
+    if len(stem) < r2 or (suffix in ("isch", "ig", "ik") and stem.endswith("e")):
+        return word
+    if suffix in ("end", "ung") and stem.endswith("ig") and not stem.endswith("eig") and len(stem) - 2 >= r2:
+        return stem[:-2]
+    if suffix in ("lich", "heit") and stem.endswith(("er", "en")) and len(stem) - 2 >= r1:
+        return stem[:-2]
+    inner = _split(stem, ("lich", "ig"))[0] if suffix == "keit" else stem
+    return inner if len(inner) >= r2 else stem
 
 
 # French and Spanish: today's stemmers without the rules they did not have.
@@ -209,9 +176,7 @@ ACUTE = str.maketrans("áéíóú", "aeiou")
 def _french(word: str) -> str:
     if word.endswith("oux"):
         return word
-    if word.endswith(("aise", "aises")):
-        return word.removesuffix("s")[:-1]
-    if word.endswith(("guë", "guës")):
+    if word.endswith(("aise", "aises", "guë", "guës")):
         return word.removesuffix("s")[:-1]
     if word.endswith(("alais", "éplais", "auvais")):  # "-ait" goes wherever "-ais" used to go
         stem = _french_as_it_was(f"{word[:-1]}t")
@@ -221,13 +186,13 @@ def _french(word: str) -> str:
 
 def _french_as_it_was(word: str) -> str:
     """Elisions stay, "ni-" is no case of its own, and ë and ï are vowels: letters without a rule stand in for them."""
-    stands = "".join(STAND_INS.get(letter, letter) for letter in word)
-    stands = f"b{stands[1:]}" if stands.startswith("ni") else stands
-    stem = snowball("french")(stands)
-    if stands == word:
+    replaced = "".join(STAND_INS.get(letter, letter) for letter in word)
+    replaced = f"b{replaced[1:]}" if replaced.startswith("ni") else replaced
+    stem = snowball("french")(replaced)
+    if replaced == word:
         return stem
-    kept = (old if place == new else new for old, place, new in zip(word, stands, stem, strict=False))
-    return "".join(kept) + stem[len(word) :]
+    restored = (old if stand_in == new else new for old, stand_in, new in zip(word, replaced, stem, strict=False))
+    return "".join(restored) + stem[len(word) :]
 
 
 def _spanish(word: str) -> str:

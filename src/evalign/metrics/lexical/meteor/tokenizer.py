@@ -58,17 +58,16 @@ class Abbreviations:
 def meteor_words(text: str, language: str, normalize: str, abbreviations: Abbreviations) -> list[str]:
     """The words of one text. `normalize` is one of NORMALIZE: METEOR's -norm, -norm -noPunct, -lower, or nothing."""
     if normalize in ("punctuation", "no-punctuation"):
-        words = _stops(_parted(text, language), abbreviations)
-        text = " ".join(words)
+        text = " ".join(_full_stops(_separated(text, language), abbreviations))
         if normalize == "no-punctuation":
             text = NOT_LETTERS.sub(" ", text)
     if normalize != "none":
         text = text.lower()
-    return [word for word in BLANKS.split(text) if word]
+    return list(filter(None, BLANKS.split(text)))
 
 
-def _parted(text: str, language: str) -> str:
-    """Punctuation set apart, except full stops after a word."""
+def _separated(text: str, language: str) -> str:
+    """The text with spaces around punctuation, except around full stops after a word."""
     text = WIDE_BLANKS.sub(" ", text).translate(QUOTES).replace("''", '"')
     text = SIGN.sub(r" \g<0> ", f" {text} ")
     if ".." in text:
@@ -78,26 +77,26 @@ def _parted(text: str, language: str) -> str:
             text = rule.sub(r"\1 , \2", text)
     text = text.replace("--", "-")
     if "'" in text:
-        for rule, apart in APOSTROPHES.get(language, ANYWHERE):
-            text = rule.sub(apart, text)
+        for rule, replacement in APOSTROPHES.get(language, ANYWHERE):
+            text = rule.sub(replacement, text)
     return DASH.sub(r"\1 \2", text) if "-" in text else text
 
 
-def _stops(text: str, abbreviations: Abbreviations) -> list[str]:
-    """Full stops at the end of a word set apart, kept or, in abbreviations with inner stops, taken out."""
-    words = [word for word in BLANKS.split(text) if word]
-    found = []
+def _full_stops(text: str, abbreviations: Abbreviations) -> list[str]:
+    """Words, with full stops at their end as words of their own, left there, or in "U.S." taken out."""
+    words = list(filter(None, BLANKS.split(text)))
+    separated = []
     for place, word in enumerate(words):
         stem = word[:-1]
         if word[-1] != "." or not stem.strip("."):
-            found.append(word)
+            separated.append(word)
         elif "." in stem and HAS_LETTER.search(stem):
-            found.append(word.replace(".", ""))
+            separated.append(word.replace(".", ""))
         elif stem in abbreviations.always or _goes_on(words, place, stem in abbreviations.before_number):
-            found.append(word)
+            separated.append(word)
         else:
-            found += [stem, "."]
-    return found
+            separated += [stem, "."]
+    return separated
 
 
 def _goes_on(words: list[str], place: int, before_number: bool) -> bool:
