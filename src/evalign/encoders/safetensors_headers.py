@@ -1,7 +1,7 @@
 """Reads the headers of safetensors files: where each tensor's bytes lie, nothing else.
 
-In: a model directory. Out: `TensorPlace` per tensor name. The bytes themselves are never read
-here: ONNX Runtime maps them straight from the file (see graph.py), so there is no second copy.
+In: a model directory. Out: `TensorPlace` per tensor name. The weights themselves are not read: ONNX Runtime maps them
+straight from the file (see graph.py), so there is no second copy.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from evalign.errors import WeightsError
+from evalign.types import Floats, Ints
 
 HEADER_LIMIT = 100_000_000  # the limit of the safetensors format itself
 ITEM_SIZE = (
@@ -25,6 +26,7 @@ ITEM_SIZE = (
     | dict.fromkeys(("I64", "U64", "F64", "C64"), 8)
 )
 PACKED = ("F4", "F6_E2M3", "F6_E3M2")  # less than a byte per item
+FLOATS = {"F64": np.float64, "F32": np.float32, "F16": np.float16}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +39,17 @@ class TensorPlace:
     offset: int
     length: int
 
-    def read(self) -> np.ndarray[Any, Any]:
+    def raw(self) -> Ints:
+        """The tensor's bytes."""
+        return np.fromfile(self.file, dtype=np.uint8, count=self.length, offset=self.offset)
+
+    def read(self) -> Floats:
         """The tensor as float32; only for the few small ones that a graph must change."""
-        raw = np.fromfile(self.file, dtype=np.uint8, count=self.length, offset=self.offset)
         if self.dtype == "BF16":
-            return (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(self.shape)
-        kinds = {"F64": np.float64, "F32": np.float32, "F16": np.float16}
-        if self.dtype not in kinds:
+            return (self.raw().view(np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(self.shape)
+        if self.dtype not in FLOATS:
             raise WeightsError(f"{self.file}: expected a float tensor, found {self.dtype}")
-        return raw.view(kinds[self.dtype]).astype(np.float32).reshape(self.shape)
+        return self.raw().view(FLOATS[self.dtype]).astype(np.float32).reshape(self.shape)
 
 
 def weight_files(directory: Path) -> list[Path]:
@@ -64,14 +68,11 @@ def weight_files(directory: Path) -> list[Path]:
         if missing or not names:
             raise WeightsError(f"{index}: names {str(missing[:1])[:80]}, which is not in its folder")
         return [directory / name for name in names]
-    pickled = sorted(path.name for path in directory.glob("*.bin"))
-    hint = (
-        f"; it holds {pickled[0]}, and pickled weights are never loaded: convert them with "
-        "safetensors (model.save_pretrained writes it)"
-        if pickled
-        else ""
-    )
-    raise WeightsError(f"{directory}: no model.safetensors there{hint}")
+    message = f"{directory}: no model.safetensors there"
+    if pickled := sorted(path.name for path in directory.glob("*.bin")):
+        message += f"; it holds {pickled[0]}, and pickled weights are never loaded: convert them with "
+        message += "safetensors (model.save_pretrained writes it)"
+    raise WeightsError(message)
 
 
 def tensor_places(directory: Path) -> dict[str, TensorPlace]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
 from evalign.encoders.token_memo import memoised
@@ -21,6 +20,8 @@ from evalign.errors import ModelError
 from evalign.types import Tokens
 
 NO_LIMIT = 1_000_000  # tokenizer_config.json writes "no limit" as 1e30
+
+Encoding = tuple[Sequence[str], Sequence[int], Any, Any]  # pieces, ids, special or not, offsets; one per token
 
 
 class Tokenizer:
@@ -74,15 +75,21 @@ class Tokenizer:
 
     def _tokenise(self, texts: Sequence[str]) -> list[Tokens]:
         encodings = self._backend.encode_batch([utf8(text.strip()) for text in texts])
-        return [self._tokens(text, encoding) for text, encoding in zip(texts, encodings, strict=True)]
+        return [
+            as_tokens(text, (read.tokens, read.ids, read.special_tokens_mask, read.offsets), self.unknown_id)
+            for text, read in zip(texts, encodings, strict=True)
+        ]
 
-    def _tokens(self, text: str, encoding: Encoding) -> Tokens:
-        special = np.array(encoding.special_tokens_mask, dtype=bool)
-        offsets = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
-        offsets[~special] += len(text) - len(text.lstrip())
-        ids = np.array(encoding.ids, dtype=np.int64)
-        unknown = np.flatnonzero((ids == self.unknown_id) & ~special) if self.unknown_id is not None else ids[:0]
-        return Tokens(text, tuple(encoding.tokens), ids, offsets, special, tuple(unknown.tolist()))
+
+def as_tokens(text: str, encoding: Encoding, unknown_id: int | None, gap: int = 0) -> Tokens:
+    """Tokens of a text that was encoded without the white space around it, and behind `gap` other characters."""
+    pieces, ids, special_mask, inner_offsets = encoding
+    special = np.array(special_mask, dtype=bool)
+    offsets = np.array(inner_offsets, dtype=np.int32).reshape(-1, 2)
+    offsets[~special] += len(text) - len(text.lstrip()) - gap
+    numbers = np.array(ids, dtype=np.int64)
+    unknown = np.flatnonzero((numbers == unknown_id) & ~special) if unknown_id is not None else numbers[:0]
+    return Tokens(text, tuple(pieces), numbers, offsets, special, tuple(unknown.tolist()))
 
 
 def utf8(text: str) -> str:

@@ -44,7 +44,7 @@ class Pack:
     """The index of a pack, and where its vectors lie."""
 
     keys: list[bytes]
-    digests: npt.NDArray[np.uint8]
+    digests: Ints
     tokens: Ints
     first: Ints  # row of each text's first vector
     layers: int
@@ -92,8 +92,7 @@ def read_pack(file: Path, owner: bytes, layers: int) -> Pack:
         texts = places["tokens"].shape[0]
         shapes = {"keys": (texts, DIGEST), "digests": (texts, DIGEST), "tokens": (texts,), "seal": (1, DIGEST)}
         kinds = dict.fromkeys(shapes, np.uint8) | {"tokens": np.int64}
-        with file.open("rb") as stream:
-            index = {name: _read(stream, places[name], kinds[name], shape) for name, shape in shapes.items()}
+        index = {name: places[name].raw().view(kinds[name]).reshape(shape) for name, shape in shapes.items()}
         vectors = places["vectors"]
         rows, _ = vectors.shape
     except (KeyError, IndexError, ValueError) as error:
@@ -112,11 +111,6 @@ def _seal(owner: bytes, index: dict[str, Any]) -> bytes:
     for name in INDEX:
         digest.update(_bytes(index[name]))
     return digest.digest()
-
-
-def _read(stream: BufferedReader, place: TensorPlace, kind: type[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    stream.seek(place.offset)
-    return np.frombuffer(stream.read(place.length), dtype=kind).reshape(shape)
 
 
 def _digests(digests: Sequence[bytes]) -> npt.NDArray[np.uint8]:

@@ -7,11 +7,12 @@ tell where a token stands in its text; for those written in Python (Marian, M2M)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from evalign.encoders.tokenizer import utf8
+from evalign.encoders.tokenizer import as_tokens, utf8
 from evalign.errors import SpecError
 from evalign.types import Bools, Ints, Tokens
 
@@ -78,14 +79,15 @@ def _tokens(
     encoded = _encoded(tokenizer, [gap + text for gap, text in zip(before, cleaned, strict=True)], side, gaps is None)
     tokens = []
     for place, (text, ids) in enumerate(zip(texts, encoded["input_ids"], strict=True)):
+        pieces = tokenizer.convert_ids_to_tokens(ids)
         if tokenizer.is_fast:
-            special = np.array(encoded["special_tokens_mask"][place], dtype=bool)
-            offsets = np.array(encoded["offset_mapping"][place]).reshape(-1, 2)
+            special, offsets = encoded["special_tokens_mask"][place], encoded["offset_mapping"][place]
         else:
             special = _special(tokenizer, ids)
-            offsets = _offsets(tokenizer.convert_ids_to_tokens(ids), special, cleaned[place])
-        shift = len(text) - len(text.lstrip()) - len(before[place])
-        tokens.append(_as_tokens(tokenizer, text, ids, special, offsets + shift))
+            offsets = _offsets(pieces, special, cleaned[place])
+        read = as_tokens(text, (pieces, ids, special, offsets), tokenizer.unk_token_id, len(before[place]))
+        within = np.where(read.special[:, None], 0, np.clip(read.offsets, 0, len(text)))
+        tokens.append(replace(read, offsets=within.astype(np.int32)))
     return tokens
 
 
@@ -122,11 +124,3 @@ def _offsets(pieces: Sequence[str], special: Bools, text: str) -> Ints:
         offsets[place] = (start if start >= 0 else cursor, stop)
         cursor = stop
     return offsets
-
-
-def _as_tokens(tokenizer: Any, text: str, ids: list[int], special: Bools, offsets: Ints) -> Tokens:
-    within = np.where(special[:, None], 0, np.clip(offsets, 0, len(text))).astype(np.int32)
-    unknown_id = tokenizer.unk_token_id
-    unknown = [place for place, token in enumerate(ids) if token == unknown_id and not special[place]]
-    pieces = tuple(tokenizer.convert_ids_to_tokens(ids))
-    return Tokens(text, pieces, np.array(ids, dtype=np.int64), within, special, tuple(unknown))
