@@ -10,6 +10,8 @@ from rich.text import Text
 
 from evalign.encoders.likelihood.base import Likelihood
 from evalign.metrics.bartscore import BARTScore
+from evalign.render.explain.parts import line, terms_table
+from evalign.render.tables import signature_line
 from evalign.render.terminal import quality, visible
 
 
@@ -17,32 +19,29 @@ def explain_bartscore(
     metric: BARTScore, candidate: str, reference: str | None = None, source: str | None = None
 ) -> RenderableType:
     """One table per direction, its mean, and how the means become the score."""
-    found = metric.tokens(candidate, reference, source)
+    likelihoods = metric.tokens(candidate, reference, source)
     parts: list[RenderableType] = []
-    for number, (direction, one) in enumerate(found.items(), start=1):
-        parts += [Text(f"{number}. {direction}: how likely each token is, given what was read before", style="bold")]
-        parts += [_table(one), Text(f"   mean of {len(one.log_probs)} tokens = {one.score:.4f}{_flags(one)}\n")]
-    if len(found) > 1:
-        means = [one.score for one in found.values()]
+    for number, (direction, likelihood) in enumerate(likelihoods.items(), start=1):
+        flags = "".join(f"   {flag}: {count}" for flag, count in likelihood.counts.items())
+        mean = f"mean of {len(likelihood.log_probs)} tokens = {likelihood.score:.4f}{flags}\n"
+        parts += [
+            Text(f"{number}. {direction}: how likely each token is, given what was read before", style="bold"),
+            _table(likelihood),
+            line(mean),
+        ]
+    if len(likelihoods) > 1:
+        means = [likelihood.score for likelihood in likelihoods.values()]
         terms = " + ".join(f"({mean:.4f})" for mean in means)
-        parts.append(
-            Text(f"{len(found) + 1}. F, the mean of both = ({terms}) / 2 = {sum(means) / 2:.4f}", style="bold")
-        )
-    parts.append(Text(str(metric.scorer().signature), style="dim", overflow="fold"))
-    return Group(*parts)
+        step = f"{len(means) + 1}. F, the mean of both = ({terms}) / 2 = {sum(means) / 2:.4f}"
+        parts.append(Text(step, style="bold"))
+    return Group(*parts, signature_line(metric.scorer().signature))
 
 
-def _table(one: Likelihood) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 3), header_style="bold")
-    table.add_column("token")
-    table.add_column("log p", justify="right")
-    table.add_column("p", justify="right")
-    for place, value in enumerate(one.log_probs.tolist()):
-        token = Text(visible(one.target.surface(place)), style="dim" if one.target.special[place] else "")
+def _table(likelihood: Likelihood) -> Table:
+    lines: list[list[str | Text]] = []
+    for place, value in enumerate(likelihood.log_probs.tolist()):
+        style = "dim" if likelihood.target.special[place] else ""
+        token = Text(visible(likelihood.target.surface(place)), style=style)
         probability = math.exp(value)
-        table.add_row(token, f"{value:.4f}", Text(f"{probability:.4f}", style=quality(probability)))
-    return table
-
-
-def _flags(one: Likelihood) -> str:
-    return "".join(f"   {flag}: {count}" for flag, count in one.counts.items())
+        lines.append([token, f"{value:.4f}", Text(f"{probability:.4f}", style=quality(probability))])
+    return terms_table(("token", "log p", "p"), lines)

@@ -1,4 +1,4 @@
-"""An LSTM at work on one screen: what its gates do at every word, in both directions, and the vector it ends in."""
+"""An LSTM's steps on one screen: what its gates do at every word, in both directions, and the sentence vector."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from rich.text import Text
 
 from evalign.encoders.lstm.encoder import Trace, WordTrace
 from evalign.metrics.lstm import LSTM
+from evalign.render.explain.parts import line
+from evalign.render.tables import signature_line, terminal_table
 from evalign.render.terminal import visible
 
 WORD = 16  # characters of a word that are shown
@@ -29,17 +31,16 @@ COLUMNS = {
 
 def explain_lstm(metric: LSTM, candidate: str, reference: str | None = None) -> RenderableType:
     """The trace of one text; of two, and how their vectors become the score."""
-    texts = [candidate] if reference is None else [candidate, reference]
-    traces = [metric.trace(text) for text in texts]
+    traces = [metric.trace(text) for text in (candidate, reference) if text is not None]
     parts: list[RenderableType] = []
-    for one in traces:
-        parts += [Text(f'"{visible(one.text)}"', style="bold"), *_directions(one), _vector(one), Text()]
+    for trace in traces:
+        parts += [Text(f'"{visible(trace.text)}"', style="bold"), *_directions(trace), _vector(trace), Text()]
     parts += [Text(f"{name:<8} {about}", style="dim") for name, about in COLUMNS.items()]
     parts.append(Text("*        not in the vocabulary: read by its letter groups\n", style="dim"))
-    if len(traces) == 2:
-        parts.append(_cosine(metric, *traces))
-    parts.append(Text(str(metric.scorer().signature), style="dim", overflow="fold"))
-    return Group(*parts)
+    if reference is not None:
+        (score,) = metric.score([candidate], [reference])["score"]
+        parts.append(Text(f"score = cosine of the two sentence vectors = {score:.4f}", style="bold"))
+    return Group(*parts, signature_line(metric.scorer().signature))
 
 
 def lstm_json(metric: LSTM, text: str) -> dict[str, Any]:
@@ -47,33 +48,27 @@ def lstm_json(metric: LSTM, text: str) -> dict[str, Any]:
     return asdict(metric.trace(text)) | {"columns": COLUMNS, "signature": str(metric.scorer().signature)}
 
 
-def _directions(one: Trace) -> list[RenderableType]:
+def _directions(trace: Trace) -> list[RenderableType]:
     order = {"forward": "forward, first word to last", "backward": "backward, last word to first"}
-    if not one.directions["forward"]:
-        return [Text("   no words: nothing is read, and the score would be the worst, flagged empty")]
-    return [_table(order[name], words) for name, words in one.directions.items()]
+    if not trace.directions["forward"]:
+        return [line("no words: nothing is read, and the score would be the worst, flagged empty")]
+    return [_table(order[name], words) for name, words in trace.directions.items()]
 
 
 def _table(title: str, words: tuple[WordTrace, ...]) -> Table:
-    table = Table(
-        title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 1), header_style="bold"
-    )
-    table.add_column("word", no_wrap=True, min_width=WORD)
-    for name in COLUMNS:
-        table.add_column(name, justify="right", no_wrap=True)
+    lines = []
     for word in words:
         shown = visible(word.word)
         shown = shown if len(shown) < WORD else f"{shown[: WORD - 2]}…"
-        table.add_row(Text(f"{shown}{'' if word.known else '*'}"), *(f"{getattr(word, name):.2f}" for name in COLUMNS))
+        lines.append([f"{shown}{'' if word.known else '*'}", *(f"{getattr(word, name):.2f}" for name in COLUMNS)])
+    columns, kinds = ("word", *COLUMNS), "w" + "n" * len(COLUMNS)
+    table = terminal_table(columns, kinds, lines, title=title, title_justify="left", padding=(0, 1, 0, 1))
+    table.columns[0].min_width = WORD
     return table
 
 
-def _vector(one: Trace) -> Text:
-    first = ", ".join(f"{value:.3f}" for value in one.vector[:SHOWN])
-    more = ", …" if len(one.vector) > SHOWN else ""
-    return Text(f"sentence vector: {len(one.vector)} numbers, length {math.hypot(*one.vector):.3f}\n   ({first}{more})")
-
-
-def _cosine(metric: LSTM, one: Trace, other: Trace) -> Text:
-    (score,) = metric.score([one.text], [other.text])["score"]
-    return Text(f"score = cosine of the two sentence vectors = {score:.4f}", style="bold")
+def _vector(trace: Trace) -> Text:
+    first = ", ".join(f"{value:.3f}" for value in trace.vector[:SHOWN])
+    more = ", …" if len(trace.vector) > SHOWN else ""
+    length = math.hypot(*trace.vector)
+    return Text(f"sentence vector: {len(trace.vector)} numbers, length {length:.3f}\n   ({first}{more})")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from evalign.matching.base import Matching, Step
 from evalign.matching.transport import cost_matrix
 from evalign.metrics.moverscore import MoverScore
+from evalign.render.explain.parts import heading, line, more_line, pairs_table
 from evalign.render.terminal import visible
 from evalign.types import Alignment
 
@@ -19,66 +18,55 @@ SHOWN_STEPS = 40
 def explain_selection(matching: Matching, alignment: Alignment) -> list[RenderableType]:
     """What a matching that selects cells did with the matrix, step by step where it has something to tell."""
     weights = alignment.candidate_weights, alignment.reference_weights
-    parts: list[RenderableType] = [Text(f"\n2. {matching.kind}: {matching.about}", style="bold")]
     steps = matching.steps(alignment.similarity, weights)
-    for number, step in enumerate(steps[:SHOWN_STEPS]):
-        parts.append(Text(f"   {_told(step, number, alignment)}"))
-    if len(steps) > SHOWN_STEPS:
-        parts.append(Text(f"   ... and {len(steps) - SHOWN_STEPS} more", style="dim"))
+    parts: list[RenderableType] = [heading(f"2. {matching.kind}: {matching.about}")]
+    parts += [line(_step(step, number, alignment)) for number, step in enumerate(steps[:SHOWN_STEPS])]
+    parts += more_line(len(steps), SHOWN_STEPS)
     if not steps:
         best = alignment.similarity.max(axis=1).sum()
-        parts.append(
-            Text(f"   Row maxima alone would add up to {best:.3f}, using some reference tokens more than once.")
-        )
+        parts.append(line(f"Row maxima alone would add up to {best:.3f}, using some reference tokens more than once."))
     total = float(alignment.similarity[tuple(alignment.cells.T)].sum())
-    parts.append(Text(f"   {len(alignment.cells)} cells selected, sum {total:.3f}: {_pairs(alignment)}"))
+    pairs = ", ".join(_pair(alignment, int(i), int(j)) for i, j in alignment.cells)
+    parts.append(line(f"{len(alignment.cells)} cells selected, sum {total:.3f}: {pairs}"))
     if "strict" in matching.name.split(","):
-        parts.append(Text("   (repaired: the best claimant of each row, then of each column, the rest by row-mask)"))
-    if alignment.counts.get("violations"):
-        parts.append(
-            Text(f"   The rules are broken {alignment.counts['violations']} times: a token counts its best cell.")
-        )
+        parts.append(line("(repaired: the best claimant of each row, then of each column, the rest by row-mask)"))
+    if broken := alignment.counts.get("violations"):
+        parts.append(line(f"The rules are broken {broken} times: a token counts its best cell."))
     return parts
 
 
-def _told(step: Step, number: int, alignment: Alignment) -> str:
+def _step(step: Step, number: int, alignment: Alignment) -> str:
     pairs = [_pair(alignment, i, j) for i, j in step.cells]
     if step.title:
         news = f"new: {', '.join(pairs)}" if pairs else "the plain choice" if number == 0 else "nothing new"
         return f"{step.title}; {news}"
-    told = "; ".join(f"{pair} ({word})" for pair, word in zip(pairs, step.said, strict=True))
-    return f"{number + 1:>3}. {told}"
+    choices = "; ".join(f"{pair} ({reason})" for pair, reason in zip(pairs, step.said, strict=True))
+    return f"{number + 1:>3}. {choices}"
 
 
 def explain_plan(metric: MoverScore, alignment: Alignment) -> list[RenderableType]:
     """Who sends how much to whom, and what that costs."""
     cost = cost_matrix(np.clip(alignment.similarity, -1, 1), metric.cost)
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for name in ("   from", "to", "mass", "distance", "mass · distance"):
-        table.add_column(name, justify="left" if name in ("   from", "to") else "right")
     masses = alignment.masses if alignment.masses is not None else np.zeros(0)
+    lines = []
     for (i, j), mass in zip(alignment.cells, masses, strict=True):
-        left, right = visible(alignment.candidate.surface(i)), visible(alignment.reference.surface(j))
-        table.add_row(Text(f"   {left}"), Text(right), f"{mass:.3f}", f"{cost[i, j]:.3f}", f"{mass * cost[i, j]:.4f}")
+        texts = visible(alignment.candidate.surface(i)), visible(alignment.reference.surface(j))
+        lines.append([*texts, f"{mass:.3f}", f"{cost[i, j]:.3f}", f"{mass * cost[i, j]:.4f}"])
     total = float((masses * cost[tuple(alignment.cells.T)]).sum())
     unmatched = 1 - float(masses.sum())
     parts: list[RenderableType] = [
-        Text(f"\n2. The cheapest way to carry the mass ({metric.match})", style="bold"),
-        table,
+        heading(f"2. The cheapest way to carry the mass ({metric.match})"),
+        pairs_table(("from", "to", "mass", "distance", "mass · distance"), "llrrr", lines),
     ]
     if unmatched > 1e-9:
-        parts.append(Text(f"   unmatched mass: {unmatched:.3f} on each side"))
+        parts.append(line(f"unmatched mass: {unmatched:.3f} on each side"))
     if metric.transport == "unbalanced":
-        parts.append(Text(f"   carrying {total:.4f} + penalties 2 · {metric.penalty:g} · {unmatched:.3f}"))
+        parts.append(line(f"carrying {total:.4f} + penalties 2 · {metric.penalty:g} · {unmatched:.3f}"))
         total += 2 * metric.penalty * unmatched
     form = "1 / (1 + cost)" if metric.form == "inverse" else "1 - cost"
-    parts.append(Text(f"   cost of the plan {total:.4f}; score = {form} = {alignment.scores['score']:.4f}"))
+    parts.append(line(f"cost of the plan {total:.4f}; score = {form} = {alignment.scores['score']:.4f}"))
     return parts
 
 
 def _pair(alignment: Alignment, i: int, j: int) -> str:
     return f"{visible(alignment.candidate.surface(i))}–{visible(alignment.reference.surface(j))}"
-
-
-def _pairs(alignment: Alignment) -> str:
-    return ", ".join(_pair(alignment, int(i), int(j)) for i, j in alignment.cells)

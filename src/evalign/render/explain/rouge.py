@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from rich.console import Group, RenderableType
-from rich.text import Text
 
-from evalign.metrics.lexical.rouge.metrics import Rouge, RougeMEAD, RougeW, UnionLCS
+from evalign.metrics.lexical.rouge.metrics import RougeMEAD, RougeW, UnionLCS
 from evalign.metrics.lexical.rouge.options import OWN_RATIO
 from evalign.metrics.lexical.rouge.reading import Reading, shared_reader
+from evalign.metrics.lexical.rouge.scoring import Rouge
+from evalign.render.explain.parts import heading, line, more_line
 from evalign.render.explain.rouge_steps import Pair, steps
+from evalign.render.tables import signature_line
 from evalign.render.terminal import visible
 
 SHOWN_WORDS = 80
@@ -20,77 +22,54 @@ def explain_rouge(metric: Rouge, candidate: str, reference: str) -> RenderableTy
     scores, flags = report.segments[0].scores, report.segments[0].flags
     own, other, words = shared_reader(metric.reading()).shown(candidate, reference)
     pair = Pair(own, other, {letter: visible(word) for letter, word in words.items()})
-    parts: list[RenderableType] = [Text("1. Words", style="bold"), *_words("candidate", own, pair)]
+    parts: list[RenderableType] = [heading("1. Words"), *_words("candidate", own, pair)]
     parts += _words("reference", other, pair)
     if flags:
-        parts.append(Text(f"   flags: {', '.join(flags)}", style="bold dark_orange"))
+        parts.append(line(f"flags: {', '.join(flags)}", "bold dark_orange"))
     if own.letters and other.letters:
-        parts += steps(metric, pair)
-        parts += _arithmetic(metric, pair, scores["f1"])
-    parts.append(Text("\nThe score", style="bold"))
-    parts.append(Text("   " + "   ".join(f"{name} {value:.5f}" for name, value in scores.items())))
-    parts.append(Text(report.signature, style="dim", overflow="fold"))
-    return Group(*parts)
+        parts += [*steps(metric, pair), *_arithmetic(metric, pair, scores["f1"])]
+    parts += [heading("The score"), line("   ".join(f"{name} {value:.5f}" for name, value in scores.items()))]
+    return Group(*parts, signature_line(report.signature))
 
 
 def _words(name: str, reading: Reading, pair: Pair) -> list[RenderableType]:
     """The words of one side as they are compared: one line per sentence, the first ones of a long text."""
-    lines = [Text(f"   {name}: {len(reading.letters)} words", style="dim")]
+    lines = [line(f"{name}: {len(reading.letters)} words", "dim")]
     left = SHOWN_WORDS
     for sentence in reading.sentences:
         if left <= 0:
             break
-        lines.append(Text("      " + " ".join(pair.words[letter] for letter in sentence[:left])))
+        lines.append(line("   " + pair.text(sentence[:left])))
         left -= len(sentence)
-    if left < 0:
-        lines.append(Text(f"      ... and {len(reading.letters) - SHOWN_WORDS} more", style="dim"))
-    return list(lines)
+    return [*lines, *more_line(len(reading.letters), SHOWN_WORDS, "   ")]
 
 
 def _arithmetic(metric: Rouge, pair: Pair, f: float) -> list[RenderableType]:
-    """The fractions."""
-    ((precision, recall),) = zip(*metric.pairs([pair.candidate], [pair.reference]), strict=True)
+    """Precision and recall as fractions, and F with its numbers."""
+    shares = [float(side[0]) for side in metric.pairs([pair.candidate], [pair.reference])]
+    lengths = len(pair.candidate.letters), len(pair.reference.letters)
+    counts = metric.counts(pair.candidate, pair.reference)
+    totals = counts.peer, counts.model
     script = metric.mode == "rouge155"
     if script:
-        model, peer, hit, _ = metric.counts(pair.candidate, pair.reference)
-        precision, recall = (round(metric.ratio(hit, total), 5) if total else 0.0 for total in (peer, model))
-        told = [_share(metric, hit, total) for total in (peer, model)]
-    elif isinstance(metric, (RougeMEAD, UnionLCS)):
-        told = [f"{value * n:.0f} / {n}" for value, n in _both(precision, recall, pair)]
-    elif isinstance(metric, RougeW):
-        told = [f"({_weighted(value, n, metric.weight)})" for value, n in _both(precision, recall, pair)]
-        told = [f"{share} ^ (1 / {metric.weight:g})" for share in told]
+        shares = [round(metric.ratio(counts.hit, total), 5) if total else 0.0 for total in totals]
+        fractions = [f"{counts.hit:.5g} / {total:.5g}" for total in totals]
+    elif isinstance(metric, RougeW):  # WLCS / f(n)
+        power = metric.weight
+        values = [share**power * float(n) ** power for share, n in zip(shares, lengths, strict=True)]
+        fractions = [f"{value:.4f} / {n}^{power:g}" for value, n in zip(values, lengths, strict=True)]
     else:
-        told = [_paper_share(metric, value, pair, side) for side, value in enumerate((precision, recall))]
-    rounding = ", rounded to five places" if script else ""
+        units = lengths if isinstance(metric, RougeMEAD | UnionLCS) else totals
+        fractions = [f"{share * n:.0f} / {n:.0f}" for share, n in zip(shares, units, strict=True)]
+    if isinstance(metric, RougeW):
+        fractions = [f"({fraction}) ^ (1 / {metric.weight:g})" for fraction in fractions]
     return [
-        Text(f"\n3. Shares{rounding}", style="bold"),
-        Text(f"   P = {told[0]} = {precision:.5f}"),
-        Text(f"   R = {told[1]} = {recall:.5f}"),
-        Text("\n4. F, which weighs both", style="bold"),
-        Text(f"   F = {_f(metric, precision, recall)} = {f:.5f}"),
+        heading(f"3. Shares{', rounded to five places' if script else ''}"),
+        line(f"P = {fractions[0]} = {shares[0]:.5f}"),
+        line(f"R = {fractions[1]} = {shares[1]:.5f}"),
+        heading("4. F, which weighs both"),
+        line(f"F = {_f(metric, *shares)} = {f:.5f}"),
     ]
-
-
-def _both(precision: float, recall: float, pair: Pair) -> list[tuple[float, int]]:
-    return [(precision, len(pair.candidate.letters)), (recall, len(pair.reference.letters))]
-
-
-def _weighted(value: float, length: int, weight: float) -> str:
-    """WLCS / f(n)."""
-    return f"{(value**weight) * float(length) ** weight:.4f} / {length}^{weight:g}"
-
-
-def _share(metric: Rouge, hit: float, total: float) -> str:
-    share = f"{hit:.5g} / {total:.5g}"
-    return f"({share}) ^ (1 / {metric.weight:g})" if isinstance(metric, RougeW) else share
-
-
-def _paper_share(metric: Rouge, value: float, pair: Pair, side: int) -> str:
-    """Hits of the units of the candidate (side 0) or the reference (side 1)."""
-    counts = metric.counts(pair.candidate, pair.reference)
-    total = (counts.peer, counts.model)[side]
-    return f"{value * total:.0f} / {total:.0f}"
 
 
 def _f(metric: Rouge, p: float, r: float) -> str:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from evalign.metrics.lexical.rouge import lcs
-from evalign.metrics.lexical.rouge.metrics import Rouge, RougeL, RougeMEAD, RougeN, RougeS, RougeSU, RougeW, UnionLCS
+from evalign.metrics.lexical.rouge.metrics import RougeL, RougeMEAD, RougeN, RougeS, RougeSU, RougeW, UnionLCS
 from evalign.metrics.lexical.rouge.reading import Reading
+from evalign.metrics.lexical.rouge.scoring import Rouge
+from evalign.render.explain.parts import heading, line, matrix, more_line, pairs_table
 from evalign.types import Floats
 
 TABLE_WORDS = 14  # on either side; longer texts are listed
@@ -36,73 +40,77 @@ class Pair:
 
 def steps(metric: Rouge, pair: Pair) -> list[RenderableType]:
     """What is counted, metric by metric."""
-    if isinstance(metric, RougeN):
-        return [_heading(f"{metric.n}-grams in both"), *_ngrams(metric, pair)]
-    if isinstance(metric, RougeMEAD):
-        return [_heading("Each sentence with the one it shares most words in order with"), *_best_pairs(pair)]
-    if isinstance(metric, RougeS):
-        return [_heading("Pairs of words in order, in both"), *_skip_bigrams(metric, pair)]
-    if isinstance(metric, RougeW):
-        return _weighted(metric, pair)
-    if isinstance(metric, RougeL) and metric.mode == "paper":
-        return _sequence(pair)
-    if isinstance(metric, UnionLCS):
-        return [_heading("Union LCS: words of each reference sentence on a path to any candidate sentence"),
-                *_marked(pair, metric.counted(pair.candidate, pair.reference))]  # fmt: skip
-    return []
+    return next(STEPS[kind] for kind in type(metric).__mro__ if kind in STEPS)(metric, pair)
 
 
 def _ngrams(metric: RougeN, pair: Pair) -> list[RenderableType]:
-    grams = [_grams(reading.letters, metric.n) for reading in (pair.candidate, pair.reference)]
-    both = grams[0] & grams[1]
-    rows = [(pair.text(gram), str(grams[0][gram]), str(grams[1][gram]), str(hit)) for gram, hit in both.items()]
-    lines = _table(("n-gram", "candidate", "reference", "counted"), rows)
-    missed = [pair.text(gram) for gram in grams[1] - both]
-    return [*lines, Text(f"   {both.total()} hits"), *_listed("only in the reference", missed)]
+    candidate, reference = (_grams(reading.letters, metric.n) for reading in (pair.candidate, pair.reference))
+    both = candidate & reference
+    rows = [(pair.text(gram), str(candidate[gram]), str(reference[gram]), str(hit)) for gram, hit in both.items()]
+    return [
+        heading(f"2. {metric.n}-grams in both"),
+        pairs_table(("n-gram", "candidate", "reference", "counted"), "lrrr", rows[:SHOWN]),
+        *more_line(len(rows), SHOWN),
+        line(f"{both.total()} hits"),
+        *_listed("only in the reference", [pair.text(gram) for gram in reference - both]),
+    ]
 
 
 def _grams(letters: str, order: int) -> Counter[str]:
     return Counter(letters[place : place + order] for place in range(len(letters) - order + 1))
 
 
-def _sequence(pair: Pair) -> list[RenderableType]:
-    """The table of LCS lengths; marked cells are the words on the path."""
+def _longest(metric: RougeL, pair: Pair) -> list[RenderableType]:
+    if metric.mode != "paper":
+        return _union(metric, pair)
+    return [
+        heading("2. Longest common subsequence: reference down, candidate across"),
+        *_path(pair, 1, lcs.lcs_cells),
+        line(f"{lcs.lcs_lengths([pair.reference.letters], [pair.candidate.letters])[0]} words"),
+    ]
+
+
+def _union(metric: UnionLCS, pair: Pair) -> list[RenderableType]:
+    title = heading("2. Union LCS: words of each reference sentence on a path to any candidate sentence")
+    return [title, *_marked(pair, metric.counted(pair.candidate, pair.reference))]
+
+
+def _path(pair: Pair, weight: float, find: Callable[[str, str], lcs.Cells]) -> list[RenderableType]:
+    """The table of LCS values, where it fits, and the words on the path; nothing of very long texts."""
     reference, candidate = pair.reference.letters, pair.candidate.letters
-    parts: list[RenderableType] = [_heading("Longest common subsequence: reference down, candidate across")]
-    if len(reference) * len(candidate) <= LISTED_CELLS:
-        cells = lcs.lcs_cells(reference, candidate)
-        if _fits(reference, candidate):
-            parts.append(_grid(pair, lcs.weighted_rows(reference, candidate, 1), cells))
-        parts += _listed("path", [pair.words[reference[place]] for place, _ in reversed(cells)])
-    return [*parts, Text(f"   {lcs.lcs_lengths([reference], [candidate])[0]} words")]
+    if len(reference) * len(candidate) > LISTED_CELLS:
+        return []
+    cells = find(reference, candidate)
+    words = _listed("path", [pair.words[reference[place]] for place, _ in reversed(cells)])
+    if max(len(reference), len(candidate)) > TABLE_WORDS:
+        return words
+    return [_grid(pair, lcs.weighted_rows(reference, candidate, weight), cells), *words]
 
 
 def _marked(pair: Pair, marked: Sequence[Sequence[int]]) -> list[RenderableType]:
     """Reference sentences with the words that count."""
     lines: list[RenderableType] = []
     for sentence, places in list(zip(pair.reference.sentences, marked, strict=True))[:SHOWN]:
-        line, counted = Text("   "), set(places)
+        words, counted = line(""), set(places)
         for place, letter in enumerate(sentence[: 4 * SHOWN]):
-            line.append(f"[{pair.words[letter]}]" if place in counted else pair.words[letter],
-                        style="bold cyan" if place in counted else "dim")  # fmt: skip
-            line.append(" ")
-        lines.append(line.append(f"  {len(counted)} of {len(sentence)}"))
-    total = sum(map(len, marked))
-    return [*lines, Text(f"   {total} words; each is used once on either side")]
+            words.append(f"[{pair.words[letter]}]" if place in counted else pair.words[letter],
+                         style="bold cyan" if place in counted else "dim")  # fmt: skip
+            words.append(" ")
+        lines.append(words.append(f"  {len(counted)} of {len(sentence)}"))
+    return [*lines, line(f"{sum(map(len, marked))} words; each is used once on either side")]
 
 
-def _best_pairs(pair: Pair) -> list[RenderableType]:
-    sides = [("reference", pair.reference.sentences, pair.candidate.sentences)]
-    sides.append(("candidate", pair.candidate.sentences, pair.reference.sentences))
-    lines: list[RenderableType] = []
-    for name, own, others in sides:
-        lengths, _ = lcs.best_lengths(own, others)
-        lines.append(Text(f"   {name} sentences", style="dim"))
-        for sentence, length in list(zip(own, lengths, strict=True))[:SHOWN]:
-            partner = others[int(lcs.lcs_lengths([sentence] * len(others), others).argmax())]
-            lines.append(Text(f"      {length} of {len(sentence)}: {pair.text(sentence)}  ~  {pair.text(partner)}"))
-        lines.append(Text(f"      sum {int(lengths.sum())}"))
-    return lines
+def _best_pairs(metric: RougeMEAD, pair: Pair) -> list[RenderableType]:
+    parts: list[RenderableType] = [heading("2. Each sentence with the one it shares most words in order with")]
+    sentences = {"reference": pair.reference.sentences, "candidate": pair.candidate.sentences}
+    for name, partners in zip(sentences, reversed(sentences.values()), strict=True):
+        lengths, _ = lcs.best_lengths(sentences[name], partners)
+        parts.append(line(f"{name} sentences", "dim"))
+        for sentence, length in list(zip(sentences[name], lengths, strict=True))[:SHOWN]:
+            partner = partners[int(lcs.lcs_lengths([sentence] * len(partners), partners).argmax())]
+            parts.append(line(f"   {length} of {len(sentence)}: {pair.text(sentence)}  ~  {pair.text(partner)}"))
+        parts.append(line(f"   sum {int(lengths.sum())}"))
+    return parts
 
 
 def _weighted(metric: RougeW, pair: Pair) -> list[RenderableType]:
@@ -110,73 +118,59 @@ def _weighted(metric: RougeW, pair: Pair) -> list[RenderableType]:
         marked, counted = metric.runs(pair.candidate, pair.reference)
         values = list(map(metric.run_value, pair.reference.sentences, marked, counted))
         worth = " + ".join(f"{value:.4f}" for value in values[:SHOWN])
-        return [_heading(f"Runs of words on a path, each worth its length ^ {metric.weight:g}"),
-                *_marked(pair, counted), Text(f"   worth {worth} = {sum(values):.4f}")]  # fmt: skip
-    reference, candidate = pair.reference.letters, pair.candidate.letters
-    value = lcs.weighted_length(reference, candidate, metric.weight)
-    parts: list[RenderableType] = [_heading(f"Weighted LCS: a run of k words is worth k ^ {metric.weight:g}")]
-    if len(reference) * len(candidate) <= LISTED_CELLS:
-        cells = lcs.weighted_cells(reference, candidate, metric.weight)
-        if _fits(reference, candidate):
-            parts.append(_grid(pair, lcs.weighted_rows(reference, candidate, metric.weight), cells))
-        parts += _listed("path", [pair.words[reference[place]] for place, _ in reversed(cells)])
-    return [*parts, Text(f"   WLCS = {value:.4f}")]
+        title = heading(f"2. Runs of words on a path, each worth its length ^ {metric.weight:g}")
+        return [title, *_marked(pair, counted), line(f"worth {worth} = {sum(values):.4f}")]
+    value = lcs.weighted_length(pair.reference.letters, pair.candidate.letters, metric.weight)
+    return [
+        heading(f"2. Weighted LCS: a run of k words is worth k ^ {metric.weight:g}"),
+        *_path(pair, metric.weight, partial(lcs.weighted_cells, weight=metric.weight)),
+        line(f"WLCS = {value:.4f}"),
+    ]
 
 
 def _skip_bigrams(metric: RougeS, pair: Pair) -> list[RenderableType]:
     texts = pair.candidate.letters, pair.reference.letters
     counts = metric.counts(pair.candidate, pair.reference)
-    lines: list[RenderableType] = []
+    parts: list[RenderableType] = [heading("2. Pairs of words in order, in both")]
     if max(map(len, texts)) <= LISTED_PAIRS:
-        both = _pairs(texts[0], metric.gap) & _pairs(texts[1], metric.gap)
-        lines += _listed("", [pair.text(two) + (f" ×{hit}" if hit > 1 else "") for two, hit in both.items()])
+        both = _word_pairs(texts[0], metric.gap) & _word_pairs(texts[1], metric.gap)
+        parts += _listed("", [pair.text(two) + (f" ×{hit}" if hit > 1 else "") for two, hit in both.items()])
     if isinstance(metric, RougeSU):
         words = metric.word_counts(pair.candidate, pair.reference)
-        lines.append(Text(f"   and single words: {words.hit} in both, of {words.peer} and {words.model}"))
-    said = f"{counts.hit} hits; candidate {counts.peer}, reference {counts.model} in all"
-    return [*lines, Text(f"   {said}")]
+        parts.append(line(f"and single words: {words.hit} in both, of {words.peer} and {words.model}"))
+    return [*parts, line(f"{counts.hit} hits; candidate {counts.peer}, reference {counts.model} in all")]
 
 
-def _pairs(letters: str, gap: int | None) -> Counter[str]:
+def _word_pairs(letters: str, gap: int | None) -> Counter[str]:
     reach = len(letters) if gap is None else gap + 2
     return Counter(first + second for i, first in enumerate(letters) for second in letters[i + 1 : i + reach])
 
 
-def _fits(reference: str, candidate: str) -> bool:
-    return max(len(reference), len(candidate)) <= TABLE_WORDS
+STEPS: dict[type, Callable[[Any, Pair], list[RenderableType]]] = {
+    RougeN: _ngrams,
+    RougeL: _longest,
+    UnionLCS: _union,
+    RougeMEAD: _best_pairs,
+    RougeW: _weighted,
+    RougeS: _skip_bigrams,
+}
 
 
-def _grid(pair: Pair, values: Floats, cells: Sequence[tuple[int, int]]) -> Table:
+def _grid(pair: Pair, values: Floats, cells: lcs.Cells) -> Table:
     """A table of values with the matches on the path in brackets."""
-    table = Table(box=None, pad_edge=False, padding=(0, 0, 0, 1), header_style="bold")
-    table.add_column("")
-    for letter in pair.candidate.letters:
-        table.add_column(Text(pair.words[letter][:7]), justify="right", no_wrap=True)
-    on_path = set(cells)
+    path = set(cells)
+    lines = []
     for i, letter in enumerate(pair.reference.letters):
-        row = [f"[{value:.4g}]" if (i, j) in on_path else f"{value:.4g} " for j, value in enumerate(values[i])]
-        styles = ["bold cyan" if (i, j) in on_path else "dim" for j in range(len(row))]
-        cells_shown = [Text(value, style=style) for value, style in zip(row, styles, strict=True)]
-        table.add_row(Text(f"   {pair.words[letter]}", style="bold"), *cells_shown)
-    return table
+        numbers = [
+            Text(f"[{value:.4g}]", style="bold cyan") if (i, j) in path else Text(f"{value:.4g} ", style="dim")
+            for j, value in enumerate(values[i])
+        ]
+        lines.append((line(pair.words[letter], "bold"), numbers))
+    return matrix([pair.words[letter][:7] for letter in pair.candidate.letters], lines)
 
 
-def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> list[RenderableType]:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for place, name in enumerate(names):
-        table.add_column(name if place else f"   {name}", justify="right" if place else "left")
-    for first, *rest in rows[:SHOWN]:
-        table.add_row(Text(f"   {first}"), *rest)
-    more = [Text(f"   ... and {len(rows) - SHOWN} more", style="dim")] if len(rows) > SHOWN else []
-    return [table, *more]
-
-
-def _listed(name: str, found: Sequence[str]) -> list[RenderableType]:
-    if not found:
+def _listed(name: str, texts: Sequence[str]) -> list[RenderableType]:
+    if not texts:
         return []
-    more = f" ... and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return [Text(f"   {name + ': ' if name else ''}{', '.join(found[:SHOWN])}{more}", style="dim" if name else "")]
-
-
-def _heading(text: str) -> Text:
-    return Text(f"\n2. {text}", style="bold")
+    more = f" ... and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
+    return [line(f"{name + ': ' if name else ''}{', '.join(texts[:SHOWN])}{more}", "dim" if name else "")]

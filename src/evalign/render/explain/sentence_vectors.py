@@ -1,4 +1,4 @@
-"""The arithmetic of `sbert` and `endtoken` on one screen: two vectors, their cosine, what each token gives to it."""
+"""The arithmetic of `sbert` and `endtoken` on one screen: two vectors, their cosine, what each token adds to it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from rich.text import Text
 
 from evalign.metrics.sentence_vectors import VectorMetric
 from evalign.metrics.token_metric import Side
+from evalign.render.explain.parts import heading, line, no_tokens, terms_table
+from evalign.render.tables import signature_line
 from evalign.render.terminal import visible
 from evalign.types import Floats
 
@@ -24,14 +26,13 @@ HOW = {
 def explain_vectors(metric: VectorMetric, candidate: str, reference: str) -> RenderableType:
     """Lengths, product and cosine per layer, then both texts token by token."""
     scorer = metric.scorer()
-    found = scorer.sides([candidate, reference])
-    ours, theirs = found[candidate], found[reference]
-    signature = Text(str(scorer.signature), style="dim", overflow="fold")
-    if ours.empty or theirs.empty:
-        return Group(Text(f"A text has no tokens: the score is the worst, {metric.worst:g}, flagged empty."), signature)
+    encoded = scorer.sides([candidate, reference])
+    sides = encoded[candidate], encoded[reference]
+    if any(side.empty for side in sides):
+        return Group(no_tokens(metric), signature_line(scorer.signature))
     weighted = scorer.weights is not None
     how = HOW[metric.match] + (", rare ones weighing more (IDF)" if weighted and metric.match == "pooling=mean" else "")
-    vectors = [metric.vector(side, weighted) for side in (ours, theirs)]
+    vectors = [metric.vector(side, weighted) for side in sides]
     lengths = [np.linalg.norm(vector, axis=-1) for vector in vectors]
     products = (vectors[0] * vectors[1]).sum(axis=-1)
     scales = np.where(lengths[0] * lengths[1] > 0, lengths[0] * lengths[1], 1)
@@ -40,22 +41,20 @@ def explain_vectors(metric: VectorMetric, candidate: str, reference: str) -> Ren
         Text("2. Cosine: the product of both vectors, divided by their lengths", style="bold"),
     ]
     for layer, product, a, b, scale in zip(scorer.memory.encoder.layers, products, *lengths, scales, strict=True):
-        parts.append(Text(f"   layer {layer}: {product:.4f} / ({a:.4f} · {b:.4f}) = {product / scale:.4f}"))
+        parts.append(line(f"layer {layer}: {product:.4f} / ({a:.4f} · {b:.4f}) = {product / scale:.4f}"))
     if len(products) > 1:
-        parts.append(Text(f"   mean of {len(products)} layers = {scorer.pair(ours, theirs)[0][0]:.4f}"))
-    for number, (name, side, other) in enumerate(
-        (("candidate", ours, vectors[1]), ("reference", theirs, vectors[0])), start=3
-    ):
-        given = np.einsum("ltd,ld,l->t", metric.parts(side, weighted), other, 1 / scales) / len(scales)
-        parts += [Text(f"\n{number}. What each token of the {name} gives to it", style="bold"), _table(side, given)]
-    return Group(*parts, signature)
+        parts.append(line(f"mean of {len(products)} layers = {scorer.pair(*sides)[0][0]:.4f}"))
+    for place, name in enumerate(("candidate", "reference")):
+        other = vectors[1 - place]
+        shares = np.einsum("ltd,ld,l->t", metric.parts(sides[place], weighted), other, 1 / scales) / len(scales)
+        parts.append(heading(f"{place + 3}. What each token of the {name} gives to it"))
+        parts.append(_table(sides[place], shares))
+    return Group(*parts, signature_line(scorer.signature))
 
 
-def _table(side: Side, given: Floats) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 3), header_style="bold", show_footer=True)
-    table.add_column("token", footer="sum")
-    table.add_column("gives", footer=f"{given.sum():.4f}", justify="right")
-    for place, value in enumerate(given.tolist()):
-        style = "dim" if side.tokens.special[place] or value == 0 else ""
-        table.add_row(Text(visible(side.tokens.surface(place)), style=style), Text(f"{value:.4f}", style=style))
-    return table
+def _table(side: Side, shares: Floats) -> Table:
+    lines = []
+    for place, share in enumerate(shares.tolist()):
+        style = "dim" if side.tokens.special[place] or share == 0 else ""
+        lines.append([Text(visible(side.tokens.surface(place)), style=style), Text(f"{share:.4f}", style=style)])
+    return terms_table(("token", "gives"), lines, f"{shares.sum():.4f}")
