@@ -218,8 +218,7 @@ def test_a_file_opened_while_another_is_scored_takes_its_place(page):
     assert page.get_by_label("Candidate (required)", exact=True).is_disabled()
     assert page.get_by_role("button", name="Score 60 rows").is_disabled()
     assert page.locator(".u-metrics input:enabled").count() == 0
-    with page.expect_response("**/api/pool"):  # the last that the first file's run asks for
-        upload(page, "second.jsonl", jsonl(synthetic_rows(3, 1)))
+    upload(page, "second.jsonl", jsonl(synthetic_rows(3, 1)))
     page.get_by_role("heading", name="second.jsonl").wait_for()
     page.evaluate("() => new Promise((done) => setTimeout(done, 200))")
     assert page.locator(".c-head").count() == 0
@@ -321,7 +320,7 @@ def test_a_system_and_a_file_may_have_any_name(page):
 
 def test_a_metric_that_is_none_is_said_at_once(page):
     asked = []
-    page.on("request", lambda request: asked.append(request.url) if "/api/score" in request.url else None)
+    page.on("request", lambda request: asked.append(request.url) if "/api/s" in request.url else None)
     upload(page, "rows.jsonl", jsonl(synthetic_rows(20, 1)))
     choose_metrics(page)
     page.get_by_role("button", name="Score 20 rows").click()

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeVar
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
@@ -111,34 +111,39 @@ def create_app(settings: Settings) -> Application:
 
 
 def _add_api(app: FastAPI, service: Service) -> None:
-    @app.post("/api/align", responses={**REFUSALS, 200: answers("AlignmentDocument")}, summary="Align one pair")
+    router = APIRouter(prefix="/api", responses=REFUSALS)
+
+    @router.post("/align", responses={200: answers("AlignmentDocument")}, summary="Align one pair")
     async def align(request: Request) -> Response:
         """Which tokens of two texts match, under one matching or all of them, from one encoding."""
         return await service.answer(request, request_models.AlignRequest, pair_requests.align)
 
-    @app.post("/api/score", responses={**REFUSALS, 200: answers("CorpusDocument")}, summary="Score rows")
+    @router.post("/score", responses={200: answers("CorpusDocument")}, summary="Score rows")
     async def score(request: Request) -> Response:
         """Scores of every row and system; the document holds no texts."""
         return await service.answer(request, request_models.ScoreRequest, corpus_requests.score)
 
-    @app.post(
-        "/api/compare", responses=REFUSALS, response_model=response_models.ComparisonAnswer, summary="Compare systems"
-    )
+    @router.post("/compare", response_model=response_models.ComparisonAnswer, summary="Compare systems")
     async def compare(request: Request) -> Response:
         """Intervals, paired bootstrap, approximate randomisation, wins and losses."""
         return await service.answer(request, request_models.CompareRequest, corpus_requests.compare)
 
-    @app.post("/api/pool", responses=REFUSALS, response_model=response_models.PoolAnswer, summary="Pool statistics")
+    @router.post("/specs", response_model=response_models.SpecsAnswer, summary="Read specs")
+    async def specs(request: Request) -> Response:
+        """Which metrics specs stand for, and the IDF table that they need; nothing is loaded or scored."""
+        return await service.answer(request, request_models.SpecsRequest, catalogue.specs)
+
+    @router.post("/pool", response_model=response_models.PoolAnswer, summary="Pool statistics")
     async def pool(request: Request) -> Response:
         """The corpus score of statistics that were summed over parts of a corpus."""
         return await service.answer(request, request_models.PoolRequest, pair_requests.pool)
 
-    @app.post(
-        "/api/idf", responses=REFUSALS, response_model=request_models.IDFTableObject, summary="Count an IDF table"
-    )
+    @router.post("/idf", response_model=request_models.IDFTableObject, summary="Count an IDF table")
     async def idf(request: Request) -> Response:
         """In how many texts each token occurs. Tables of one tokenizer merge by adding `documents` and `df`."""
         return await service.answer(request, request_models.IDFRequest, pair_requests.idf)
+
+    app.include_router(router)
 
     @app.get("/api/metrics", response_model=response_models.MetricsAnswer, summary="List the metrics")
     async def metrics() -> Response:

@@ -1,4 +1,4 @@
-"""What GET /api/metrics, /api/models and /api/about say: what this server can do, made once at its start."""
+"""What GET /api/metrics, /api/models and /api/about, and POST /api/specs say: what this server can do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from evalign.encoders.locating import locate
 from evalign.metrics.base import Metric
 from evalign.metrics.options import written
 from evalign.metrics.registry import METRICS, metric, metric_class
-from evalign.server.allowed_specs import WORDS, served_models, served_options, why_unavailable
+from evalign.metrics.token_metric import TokenMetric
+from evalign.render.documents import metric_entry
+from evalign.server.allowed_specs import WORDS, allowed_metrics, served_models, served_options, why_unavailable
+from evalign.server.request_models import MOST, SpecsRequest
 from evalign.server.settings import Settings
 from evalign.version import __version__
 
@@ -20,6 +23,11 @@ from evalign.version import __version__
 def metrics(settings: Settings) -> dict[str, Any]:
     """Every metric with the options that may be given here; `reason` says why one is not available."""
     return {"metrics": [_metric(name, settings) for name in METRICS]}
+
+
+def specs(request: SpecsRequest, settings: Settings) -> dict[str, Any]:
+    """The metrics that specs stand for, each once, with what a client must know before it scores in parts."""
+    return {"metrics": [_read(value) for value in allowed_metrics(request.metrics, settings.models, MOST)]}
 
 
 def models(settings: Settings) -> dict[str, Any]:
@@ -47,6 +55,13 @@ def _metric(name: str, settings: Settings) -> dict[str, Any]:
         "available": reason is None,
         "reason": reason,
     }
+
+
+def _read(value: Metric) -> dict[str, Any]:
+    idf = value.idf if isinstance(value, TokenMetric) and value.needs_corpus else None
+    entry = metric_entry(str(value), "", value.fields, value.higher_is_better, value.bounds)
+    del entry["signature"]  # known once rows are scored
+    return entry | {"idf": idf, "model": getattr(value, "model", None)}
 
 
 def _option(kind: type[Metric], item: dataclasses.Field[Any], settings: Settings) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from evalign.metrics.base import Metric
 from evalign.metrics.token_metric import TokenMetric
 from evalign.render.documents import scores_document
 from evalign.server.allowed_specs import allowed_metric, allowed_metrics, check_metric_count
+from evalign.server.corpus_parts import results_so_far
 from evalign.server.errors import ApiError
 from evalign.server.pair_requests import fitting_table, pooled_scores
 from evalign.server.request_costs import USUAL_WIDTH, check_comparison, check_rows, metric_encoder
@@ -72,8 +73,8 @@ def score(request: ScoreRequest, settings: Settings) -> dict[str, Any]:
         raise ApiError(422, "bad-table", "idf: no metric asks for a table; write one as in bertscore(idf=references)")
     segments: dict[str, list[Segment]] = {str(metric): [] for metric in metrics}
     results = _score(InMemory(rows), metrics, lambda result, segment: segments[result.metric].append(segment), table)
-    plain = [result.to_dict() for result in results]
-    return scores_document(metrics, plain, rows, list(segments.values()), texts=False)
+    totals = results_so_far(metrics, results, rows, segments, request.earlier)
+    return scores_document(metrics, totals, rows, list(segments.values()), texts=False)
 
 
 def compare(request: CompareRequest, settings: Settings) -> dict[str, Any]:

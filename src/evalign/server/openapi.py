@@ -28,6 +28,7 @@ BODIES: dict[str, tuple[type[BaseModel], dict[str, Any]]] = {
         request_models.ScoreRequest,
         {"rows": [{"candidate": "the cat sat", "references": ["a cat was sitting"]}], "metrics": ["bertscore", "bleu"]},
     ),
+    "/api/specs": (request_models.SpecsRequest, {"metrics": ["bertscore(idf=references)", "rouge"]}),
     "/api/compare": (
         request_models.CompareRequest,
         {"scores": [{"metric": "bertscore", "values": {"old": [0.61, 0.7, 0.58], "new": [0.66, 0.7, 0.64]}}]},

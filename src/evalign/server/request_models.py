@@ -79,6 +79,28 @@ Rows = Annotated[list[RowObject], Field(min_length=1, max_length=MOST)]
 Specs = Annotated[list[Spec], Field(min_length=1, max_length=100)]
 
 
+class Sums(Strict):
+    """Sums over the rows of a result: of scores by field, and of statistics where the metric pools."""
+
+    scores: dict[Name, Number]
+    statistics: Annotated[list[Number], Field(max_length=10_000)] | None = None
+
+
+class EarlierResult(Strict):
+    """An entry of `results` as /api/score answered it; what follows from `sums` is computed anew."""
+
+    system: Name
+    metric: Spec
+    signature: Annotated[str, Field(max_length=2000)]
+    n: Count
+    failed: Count | None = None
+    sums: Sums
+    flags: dict[Name, Count]
+    scores: dict[Name, Number] | None = None
+    corpus: dict[Name, Number] | None = None
+    intervals: dict[Name, list[Number]] | None = None
+
+
 class ScoreRequest(Strict):
     """Rows and the metrics to score them with."""
 
@@ -87,6 +109,16 @@ class ScoreRequest(Strict):
     idf: IDFTableObject | None = Field(
         None, description="Used by the metrics whose spec asks for IDF, as in `bertscore(idf=references)`."
     )
+    earlier: Annotated[list[EarlierResult], Field(max_length=MOST)] = Field(
+        default_factory=list,
+        description="The `results` of the answer before, for corpora that are sent in parts: the new ones add up all.",
+    )
+
+
+class SpecsRequest(Strict):
+    """Specs to be read."""
+
+    metrics: Specs
 
 
 class ScoresObject(Strict):

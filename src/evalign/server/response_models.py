@@ -53,6 +53,24 @@ class MetricsAnswer(BaseModel):
     metrics: list[MetricAnswer]
 
 
+class ReadMetric(BaseModel):
+    """A metric that a spec stands for."""
+
+    metric: str = Field(description="Its spec as evalign writes it.")
+    fields: list[str]
+    main: str
+    higher_is_better: bool
+    bounds: list[float | None]
+    idf: str | None = Field(description="Of which texts of the corpus it needs an IDF table: references or sources.")
+    model: str | None
+
+
+class SpecsAnswer(BaseModel):
+    """The metrics of all specs, each once."""
+
+    metrics: list[ReadMetric]
+
+
 class ModelAnswer(BaseModel):
     """A model that specs may name."""
 

@@ -4,6 +4,7 @@
 import { htmlFile } from "../server/html_export.js";
 import { idfTable } from "../server/idf_tables.js";
 import { announce, byId, download, el } from "../shared/dom.js";
+import { writtenSpec } from "../shared/spec.js";
 import { pairView } from "./view.js";
 
 const PAIR_FIELDS = ["candidate", "reference", "model", "layer"];
@@ -104,11 +105,8 @@ export function pairForm(hooks) {
   }
 
   function spec() {
-    const state = formState();
-    const options = [`model=${JSON.stringify(state.model)}`];
-    if (state.layer !== "") options.push(`layer=${state.layer}`);
-    if (!state.specials) options.push("specials=drop");
-    return `bertscore(${options.join(", ")})`;
+    const { model, layer, specials } = formState();
+    return writtenSpec("bertscore", { model, ...(layer && { layer }), ...(!specials && { specials: "drop" }) });
   }
 
   async function table(signal) {

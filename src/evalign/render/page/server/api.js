@@ -11,7 +11,7 @@ export function makeApi(base = "") {
     score: post("/api/score"),
     compare: post("/api/compare"),
     idf: post("/api/idf"),
-    pool: post("/api/pool"),
+    specs: post("/api/specs"),
     metrics: get("/api/metrics"),
     models: get("/api/models"),
     about: get("/api/about"),

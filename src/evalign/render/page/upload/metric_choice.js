@@ -3,7 +3,7 @@
 
 import { labelledSelect } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
-import { specWith } from "./scoring.js";
+import { writtenSpec } from "../shared/spec.js";
 
 const METRICS_COMMON = [
   "evalign",
@@ -55,13 +55,13 @@ export function metricChoice(options) {
   });
   const optionOf = (metric, name) => metric.options.find((option) => option.name === name);
   function spec(metric) {
-    let written = metric.name;
+    const chosen = {};
     const option = optionOf(metric, "model");
     if (option?.choices.includes(model.select.value) && model.select.value !== option.default) {
-      written = specWith(written, "model", model.select.value);
+      chosen.model = model.select.value;
     }
-    if (idf.checked && optionOf(metric, "idf")) written = specWith(written, "idf", "references");
-    return written;
+    if (idf.checked && optionOf(metric, "idf")) chosen.idf = "references";
+    return writtenSpec(metric.name, chosen);
   }
   return {
     node: el(
@@ -95,7 +95,7 @@ export function metricChoice(options) {
         ...common.filter((_metric, place) => boxes[place].checked && !boxes[place].disabled).map(spec),
         ...others.value
           .split("\n")
-          .map((line) => line.trim().replace(/\s*\(\s*\)$/, ""))
+          .map((line) => line.trim())
           .filter(Boolean),
       ]),
     ],

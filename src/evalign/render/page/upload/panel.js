@@ -197,7 +197,6 @@ export function uploadPanel(root, options) {
         const doc = await scoredCorpus(made.rows, specs, {
           api: options.api,
           limits: options.limits,
-          metrics: options.metrics(),
           version: options.version,
           signal: control.signal,
           lines: made.lines,

@@ -1,32 +1,36 @@
 // Scores rows through the server in chunks that fit its limits, and makes the corpus document of all chunks together.
-// A chunk that the server refuses is halved until the row at fault stands alone and fails alone. Cancelling keeps what
-// was scored. Means, counts and sums are made here; pooled scores (BLEU) and tests come from the server.
+// The server reads the specs and adds up: each request carries the results of the chunks before it. A chunk that the
+// server refuses is halved until the row at fault stands alone and fails alone. Cancelling keeps what was scored.
 
-import { exactSum } from "../corpus/statistics.js";
-import { corpusTable } from "../corpus/table.js";
 import { testedComparison } from "../corpus/tested_comparison.js";
+import { corpusTable } from "../corpus/table.js";
 import { idfTable } from "../server/idf_tables.js";
 
-const RUN_ALL_FAIL = ["bad-metric", "bad-layer", "bad-table", "missing-extra", "too-many-metrics", "unknown-model"];
-const RUN_PART_FAILS = [413, 422, 500, 504];
-const RUN_FIRST = 8; // rows of the first chunk; later ones take about RUN_SECONDS
-const RUN_SECONDS = 1.5;
-const RUN_PROBE = { candidate: "a", references: ["a"], source: "a" }; // what every metric takes
-const RUN_PATIENCE = 20; // rows that fail before any is scored: then all would
+const SCORING_ALL_FAIL = ["bad-metric", "bad-layer", "bad-table", "missing-extra", "too-many-metrics", "unknown-model"];
+const SCORING_PART_FAILS = [413, 422, 500, 504];
+const SCORING_FIRST = 8; // rows of the first chunk; later ones take about SCORING_SECONDS
+const SCORING_SECONDS = 1.5;
+const SCORING_MOST_ROWS = 1000; // of one chunk, so that progress is seen
+const SCORING_PATIENCE = 20; // rows that fail before any is scored: then all would
 
-/** The corpus document; `run` is {api, limits, metrics, version, signal, lines, problems, onProgress(done),
-    onStep(words)}, where `lines` has the line of each row. */
+/**
+ * The corpus document; `run` is {api, limits, version, signal, lines, problems, onProgress(done), onStep(words)}, where
+ * `lines` has the line of each row.
+ */
 export async function scoredCorpus(rows, specs, run) {
-  const groups = metricGroups(specs, run.metrics, run.limits.metrics ?? 16);
+  const { metrics } = await run.api.specs({ metrics: specs }, run.signal);
+  const groups = metricGroups(metrics, run.limits.metrics);
   const problems = [...run.problems];
-  for (const group of groups) problems.push(...(await fitTable(group, rows, run)));
-  const state = { rows, groups, run, scored: rows.map(() => []), succeeded: false, failed: 0 };
+  for (const group of groups) problems.push(...(await countTable(group, rows, run)));
+  const systems = [...new Set(rows.map((row) => row.system))];
+  const state = { rows, systems, groups, run, scored: rows.map(() => []), succeeded: false, failed: 0, tie: 0 };
   let stopped = null;
   let done = 0;
-  let size = RUN_FIRST;
+  let size = SCORING_FIRST;
   while (done < rows.length && !stopped) {
-    const chunk = nextChunk(rows, done, size, run.limits, Math.max(...groups.map((group) => group.bytes)));
+    const chunk = nextChunk(state, done, size);
     const began = performance.now();
+    const before = groups.map((group) => group.results);
     try {
       const parts = [];
       for (const group of groups) parts.push(await scoredChunk(state, group, done, done + chunk));
@@ -36,65 +40,44 @@ export async function scoredCorpus(rows, specs, run) {
       size = nextSize(chunk, (performance.now() - began) / 1000, state);
     } catch (error) {
       if (done === 0 && error.name !== "AbortError") throw error;
+      groups.forEach((group, place) => (group.results = before[place])); // other groups may have scored this chunk
       stopped = error;
     }
   }
   if (done === 0) throw stopped;
   if (stopped) {
     const why = stopped.name === "AbortError" ? "cancelled" : stopped.message;
-    problems.push({
-      place: `row ${done + 1} and after`,
-      message: `${rows.length - done} of ${rows.length} rows not scored: ${why}`,
-    });
+    const message = `${rows.length - done} of ${rows.length} rows not scored: ${why}`;
+    problems.push({ place: `row ${done + 1} and after`, message });
   }
   return finished(state, done, problems);
 }
 
-/** The spec with an option more. */
-export function specWith(spec, key, value) {
-  const written = /^[^\s,()="\\]+$/.test(value) ? value : `"${value.replace(/(["\\])/g, "\\$1")}"`;
-  return spec.includes("(") ? spec.replace(/\)\s*$/, `, ${key}=${written})`) : `${spec}(${key}=${written})`;
-}
-
-/** Metrics that go in one request: those that need an IDF table by themselves, each with its model. */
-function metricGroups(specs, metrics, most) {
+/** Metrics that go in one request: those with an IDF table apart from the others, by the table that they need. */
+function metricGroups(metrics, most) {
   const groups = new Map();
-  for (const spec of specs) {
-    const texts = /\bidf\s*=\s*"?(references|sources)\b/.exec(spec)?.[1];
-    const key = texts ? `${texts} ${modelOf(spec, metrics)}` : "";
-    if (!groups.has(key)) groups.set(key, { texts, model: texts ? modelOf(spec, metrics) : null, specs: [] });
-    groups.get(key).specs.push(spec);
+  for (const metric of metrics) {
+    const key = metric.idf ? `${metric.idf} ${metric.model}` : "";
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(metric);
   }
-  return [...groups.values()].flatMap((group) => {
-    const parts = [];
-    for (let start = 0; start < group.specs.length; start += most) {
-      parts.push({
-        ...group,
-        specs: group.specs.slice(start, start + most),
-        names: null,
-        entries: new Map(),
-        table: null,
-        bytes: 0,
-      });
-    }
-    return parts;
-  });
-}
-
-function modelOf(spec, metrics) {
-  const named = /\bmodel\s*=\s*(?:"([^"]*)"|([^\s,()="\\]+))/.exec(spec);
-  if (named) return named[1] ?? named[2];
-  const name = spec.trim().split(/[\s(]/, 1)[0];
-  return (
-    metrics.find((one) => one.name === name)?.options.find((option) => option.name === "model")?.default ?? "minilm"
+  return [...groups.values()].flatMap((members) =>
+    Array.from({ length: Math.ceil(members.length / most) }, (_none, part) => ({
+      metrics: members.slice(part * most, (part + 1) * most),
+      idf: members[0].idf,
+      model: members[0].model,
+      table: null,
+      entries: new Map(), // metric -> how the server described it, signature included
+      results: [], // of all chunks so far, by system and metric
+    })),
   );
 }
 
 /** Counts the group's IDF table, if it needs one; the texts that the server does not take, as problems. */
-async function fitTable(group, rows, { api, signal, lines, onStep }) {
-  if (!group.texts) return [];
-  onStep?.(`Counting the words of all ${group.texts} for IDF`);
-  const textsOf = (row) => (group.texts === "sources" ? [row.source ?? ""] : row.references);
+async function countTable(group, rows, { api, signal, lines, onStep }) {
+  if (!group.idf) return [];
+  onStep?.(`Counting the words of all ${group.idf} for IDF`);
+  const textsOf = (row) => (group.idf === "sources" ? [row.source ?? ""] : row.references);
   const homes = rows.flatMap((row, place) => textsOf(row).map(() => lines[place]));
   const refused = [];
   group.table = await idfTable(api, group.model, rows.flatMap(textsOf), signal, (place, error) =>
@@ -104,21 +87,21 @@ async function fitTable(group, rows, { api, signal, lines, onStep }) {
     }),
   );
   if (!group.table && refused.length) throw new Error(`${refused[0].place}: ${refused[0].message}; no other is left`);
-  group.bytes = JSON.stringify(group.table).length;
   return refused;
 }
 
 /** How many rows fit: by count, by pairs and by bytes of the request. */
-function nextChunk(rows, start, wanted, limits, table) {
-  const room = (limits.body ?? 2 ** 20) * 0.9 - table - 2000;
-  const most = Math.min(wanted, limits.rows ?? Infinity, rows.length - start);
+function nextChunk({ rows, systems, groups, run: { limits } }, start, wanted) {
+  const besides = groups.map(({ table, results }) => JSON.stringify([table, results]).length);
+  const room = limits.body * 0.9 - Math.max(...besides) - 2000;
+  const most = Math.min(wanted, limits.rows, rows.length - start);
   let pairs = 0;
   let bytes = 0;
   for (let count = 0; count < most; count += 1) {
     const row = rows[start + count];
     pairs += Math.max(1, row.references.length);
-    bytes += JSON.stringify(sentRow(row)).length * 3; // a letter is up to three bytes of UTF-8
-    if (count > 0 && (pairs > (limits.pairs ?? Infinity) || bytes > room)) return count;
+    bytes += JSON.stringify(sentRow(row, systems)).length * 3; // a letter is up to three bytes of UTF-8
+    if (count > 0 && (pairs > limits.pairs || bytes > room)) return count;
   }
   return most;
 }
@@ -128,78 +111,70 @@ function nextSize(chunk, seconds, state) {
     state.halved = false;
     return Math.max(1, Math.floor(chunk / 2));
   }
-  return Math.max(1, Math.min(1000, Math.round(chunk * Math.min(2, RUN_SECONDS / Math.max(seconds, 0.01)))));
+  const fitting = Math.round(chunk * Math.min(2, SCORING_SECONDS / Math.max(seconds, 0.01)));
+  return Math.max(1, Math.min(SCORING_MOST_ROWS, fitting));
 }
 
-function sentRow(row) {
-  return {
-    id: row.id.slice(0, 300),
-    candidate: row.candidate,
-    references: row.references,
-    ...(row.source === undefined ? {} : { source: row.source }),
-  };
+/** Systems go by number: the server bounds the length of their names. */
+function sentRow({ id, candidate, references, source, system }, systems) {
+  const row = { id: id.slice(0, 300), candidate, references, system: String(systems.indexOf(system)) };
+  return source === undefined ? row : { ...row, source };
+}
+
+/** Scores rows with some metrics of a group, and keeps what the server says of all rows so far. */
+async function scoredRows(state, group, rows, metrics) {
+  const names = metrics.map(({ metric }) => metric);
+  const earlier = group.results.filter(({ metric }) => names.includes(metric));
+  const body = { rows: rows.map((row) => sentRow(row, state.systems)), metrics: names, idf: group.table, earlier };
+  const answer = await state.run.api.score(body, state.run.signal);
+  for (const entry of answer.metrics) group.entries.set(entry.metric, entry);
+  group.results = [...group.results.filter(({ metric }) => !names.includes(metric)), ...answer.results];
+  state.tie = answer.tie;
+  state.succeeded = true;
+  return answer.rows;
 }
 
 /** One answer per row: {scores, flags, errors, statistics} or {error}. */
 async function scoredChunk(state, group, start, stop) {
-  const { api, signal } = state.run;
-  const body = { rows: state.rows.slice(start, stop).map(sentRow), metrics: group.specs, idf: group.table };
   try {
-    const answer = await api.score(body, signal);
-    takeEntries(group, answer.metrics);
-    state.succeeded = true;
-    return answer.rows;
+    return await scoredRows(state, group, state.rows.slice(start, stop), group.metrics);
   } catch (error) {
-    if (!RUN_PART_FAILS.includes(error.status) || RUN_ALL_FAIL.includes(error.code)) throw error;
+    throwUnlessPart(error);
     if (stop - start === 1) {
-      const alone = await scoredAlone(state, group, start);
+      const alone = await scoredAlone(state, group, state.rows[start]);
       if (alone) return [alone];
       state.failed += 1;
-      if (!state.succeeded && state.failed >= Math.min(RUN_PATIENCE, state.rows.length)) throw error;
+      if (!state.succeeded && state.failed >= Math.min(SCORING_PATIENCE, state.rows.length)) throw error;
       return [{ error: rowMessage(error) }];
     }
     state.halved = true;
     const middle = (start + stop) >> 1;
-    return [...(await scoredChunk(state, group, start, middle)), ...(await scoredChunk(state, group, middle, stop))];
-  }
-}
-
-/** Metrics as the server names them: the columns of every answer. Two specs may be one metric, or one spec several. */
-function takeEntries(group, entries) {
-  group.names ??= entries.map((entry) => entry.metric);
-  for (const entry of entries) {
-    const signature = commonSignature(group.entries.get(entry.metric)?.signature, entry.signature);
-    group.entries.set(entry.metric, { ...entry, signature });
+    const first = await scoredChunk(state, group, start, middle);
+    return [...first, ...(await scoredChunk(state, group, middle, stop))];
   }
 }
 
 /** A row that one metric cannot take may be fine for the others; null if no metric takes it. */
 async function scoredAlone(state, group, row) {
-  const { api, signal } = state.run;
-  const asked = { rows: [sentRow(state.rows[row])], idf: group.table };
-  if (!group.names) {
-    group.probe = (await api.score({ ...asked, rows: [RUN_PROBE], metrics: group.specs }, signal)).metrics;
-    group.names = group.probe.map((entry) => entry.metric);
-  }
-  if (group.names.length < 2) return null;
-  const found = { scores: [], flags: [], errors: [], statistics: [] };
+  if (group.metrics.length < 2) return null;
+  const merged = { scores: [], flags: [], errors: [], statistics: [] };
   let taken = false;
-  for (const name of group.names) {
+  for (const metric of group.metrics) {
+    let answer = { scores: [null], flags: [[]], errors: [null] };
     try {
-      const answer = await api.score({ ...asked, metrics: [name] }, signal);
-      takeEntries(group, answer.metrics);
+      [answer] = await scoredRows(state, group, [row], [metric]);
       taken = true;
-      for (const part of ["scores", "flags", "errors"]) found[part].push(answer.rows[0][part][0]);
-      found.statistics.push(answer.rows[0].statistics?.[0] ?? null);
     } catch (error) {
-      if (!RUN_PART_FAILS.includes(error.status) || RUN_ALL_FAIL.includes(error.code)) throw error;
-      found.scores.push(null);
-      found.flags.push([]);
-      found.errors.push(rowMessage(error));
-      found.statistics.push(null);
+      throwUnlessPart(error);
+      answer.errors[0] = rowMessage(error);
     }
+    for (const part of Object.keys(merged)) merged[part].push(answer[part]?.[0] ?? null);
   }
-  return taken ? found : null;
+  return taken ? merged : null;
+}
+
+function throwUnlessPart(error) {
+  if (!SCORING_PART_FAILS.includes(error.status) || SCORING_ALL_FAIL.includes(error.code)) throw error;
 }
 
 /** The server's sentence without the place that the row had in the request. */
@@ -207,90 +182,51 @@ function rowMessage(error) {
   return error.message.replace(/^rows\[\d+\]\.?\s*/, "");
 }
 
-/** Chunks differ only in how many references their rows had: `refs:1` in one, `refs:2` in another, is `refs:var`. */
-function commonSignature(one, other) {
-  if (one === undefined || one === other) return other;
-  const parts = other.split("|");
-  return one
-    .split("|")
-    .map((part, place) => (part === parts[place] ? part : `${part.split(":")[0]}:var`))
-    .join("|");
-}
-
 async function finished(state, done, problems) {
   const { groups, run } = state;
-  const metrics = groups.flatMap((group) =>
-    group.names.map((name) => group.entries.get(name) ?? group.probe.find((entry) => entry.metric === name)),
-  ); // of a metric that took no row only the probe tells
   const rows = state.rows
     .slice(0, done)
     .map((row, index) => ({ ...row, ...mergedAnswers(state.scored[index], groups) }));
   const systems = [...new Set(rows.map((row) => row.system))];
-  const results = [];
-  for (const system of systems) {
-    const own = rows.filter((row) => row.system === system);
-    for (const [place, metric] of metrics.entries()) {
-      const { result, pooled } = systemResult(system, own, place, metric);
-      if (pooled) await addCorpusScore(result, pooled, run, problems);
-      results.push(result);
-    }
-  }
-  const doc = {
-    format: "evalign.corpus",
-    version: 1,
-    evalign: run.version,
-    metrics,
-    systems,
-    results,
-    rows,
-    problems,
-    comparison: null,
-  };
+  const metrics = groups.flatMap((group) => group.metrics.map((metric) => metricEntry(group, metric)));
+  const results = systems.flatMap((system) => {
+    const count = rows.filter((row) => row.system === system).length;
+    const number = String(state.systems.indexOf(system));
+    const answered = groups.flatMap((group) => group.results).filter((result) => result.system === number);
+    return metrics.map((metric) => systemResult(system, count, metric, answered));
+  });
+  const about = { format: "evalign.corpus", version: 1, evalign: run.version, tie: state.tie };
+  const doc = { ...about, metrics, systems, results, rows, problems, comparison: null };
   if (systems.length > 1 && !run.signal?.aborted) doc.comparison = await comparisonOf(doc, run);
   return doc;
+}
+
+/** What the server said of a metric with its scores; of one that took no row, what it said of its spec. */
+function metricEntry(group, { metric, fields, main, higher_is_better, bounds }) {
+  const described = { metric, signature: metric, fields, main, higher_is_better, bounds };
+  return group.entries.get(metric) ?? described;
+}
+
+/** The server's result of one system under one metric; rows of the system that it never took have failed. */
+function systemResult(system, rows, { metric, signature }, answered) {
+  const found = answered.find((result) => result.metric === metric);
+  const { sums: _sums, failed: _failed, ...result } = found ?? { metric, n: 0, scores: {}, flags: {} };
+  const failed = rows - result.n;
+  return { ...result, system, signature, ...(failed ? { failed } : {}) };
 }
 
 function mergedAnswers(answers, groups) {
   const merged = { scores: [], flags: [], errors: [], statistics: [] };
   answers.forEach((answer, place) =>
-    groups[place].names.forEach((_name, metric) => {
-      merged.scores.push(answer.scores?.[metric] ?? null);
-      merged.flags.push(answer.flags?.[metric] ?? []);
-      merged.errors.push(answer.error ?? answer.errors[metric]);
-      merged.statistics.push(answer.statistics?.[metric] ?? null);
+    groups[place].metrics.forEach((_metric, column) => {
+      merged.scores.push(answer.scores?.[column] ?? null);
+      merged.flags.push(answer.flags?.[column] ?? []);
+      merged.errors.push(answer.error ?? answer.errors[column]);
+      merged.statistics.push(answer.statistics?.[column] ?? null);
     }),
   );
-  if (merged.statistics.every((one) => one === null)) delete merged.statistics;
+  if (merged.statistics.every((numbers) => numbers === null)) delete merged.statistics;
   return merged;
-}
-
-/** Means over the rows that were scored, and the sums of their statistics where the metric pools. */
-function systemResult(system, rows, place, metric) {
-  const scored = rows.filter((row) => row.scores[place]);
-  const scores = {};
-  for (const field of scored.length ? metric.fields : []) {
-    scores[field] = exactSum(scored.map((row) => row.scores[place][field])) / scored.length;
-  }
-  const flags = {};
-  for (const flag of scored.flatMap((row) => row.flags[place])) flags[flag] = (flags[flag] ?? 0) + 1;
-  const result = { system, metric: metric.metric, signature: metric.signature, n: scored.length, scores, flags };
-  const failed = rows.length - scored.length;
-  if (failed) result.failed = failed;
-  const numbers = scored.map((row) => row.statistics?.[place]).filter(Boolean);
-  if (!numbers.length) return { result, pooled: null };
-  const totals = numbers[0].map((_number, column) => exactSum(numbers.map((some) => some[column])));
-  return { result, pooled: { metric: metric.metric, totals, rows: numbers.length } };
-}
-
-async function addCorpusScore(result, pooled, { api }, problems) {
-  try {
-    result.corpus = (await api.pool(pooled)).corpus;
-  } catch (error) {
-    problems.push({
-      place: `${result.metric} of all rows`,
-      message: `only the mean of the rows is shown: ${error.message}`,
-    });
-  }
 }
 
 /** Tests of the differences; without them the page can still ask later, so a refusal is no failure. */
