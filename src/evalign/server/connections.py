@@ -14,7 +14,7 @@ from typing import ClassVar
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
-class ImpatientProtocol(H11Protocol):
+class IdleTimeoutProtocol(H11Protocol):
     """Closes a connection without a complete request `timeout_keep_alive` seconds after its start or its last answer.
 
     While an answer is being sent, it closes only if the client takes nothing of it for `rounds` times as long: systems

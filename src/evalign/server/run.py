@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from evalign.errors import InputError
 from evalign.server.app import create_app
-from evalign.server.connections import ImpatientProtocol
+from evalign.server.connections import IdleTimeoutProtocol
 from evalign.server.settings import Settings
 
 CONNECTIONS = 2000  # open at once; beyond it uvicorn itself answers 503
@@ -29,11 +29,11 @@ def serve(settings: Settings, port: int, started: Callable[[str], None]) -> None
     app = create_app(settings)
     config = uvicorn.Config(
         app, lifespan="on", ws="none", access_log=False, log_level="warning", server_header=False, proxy_headers=False,
-        http=ImpatientProtocol, timeout_keep_alive=settings.idle_seconds,
+        http=IdleTimeoutProtocol, timeout_keep_alive=settings.idle_seconds,
         timeout_graceful_shutdown=settings.shutdown_seconds, limit_concurrency=CONNECTIONS, backlog=512,
     )  # fmt: skip
     bound = bind(settings.host, port)
-    server = Announcing(config, lambda: started(address(bound)))
+    server = AnnouncingServer(config, lambda: started(address(bound)))
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises the signal again at its end, which is none here
         signal.signal(number, server.leave)
     server.run(sockets=[bound])
@@ -42,7 +42,7 @@ def serve(settings: Settings, port: int, started: Callable[[str], None]) -> None
         os._exit(0)
 
 
-class Announcing(uvicorn.Server):
+class AnnouncingServer(uvicorn.Server):
     """A server that calls `announce` once it takes connections."""
 
     def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:

@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from evalign.encoders.batching import pad
 from evalign.matching.arrays import Array, like, namespace
 from evalign.text.words import unicode_words
 from evalign.types import Ints
@@ -64,20 +65,14 @@ def word_vectors(table: Array, words: WordRows, texts: Sequence[Sequence[str]]) 
     """(texts, longest, width) of padded texts given as words, and their lengths; a word's vector is computed once."""
     distinct = list(dict.fromkeys(word for text in texts for word in text))
     place = {word: row for row, word in enumerate(distinct)}
-    lengths = np.array([len(text) for text in texts], dtype=np.int64)
-    grid = np.zeros((len(texts), max(1, int(lengths.max(initial=0)))), dtype=np.int64)
-    for row, text in enumerate(texts):
-        grid[row, : len(text)] = [place[word] for word in text]
-    return _taken(_means(table, [words.rows(word) for word in distinct] or [(0,)]), grid), lengths
+    grid, real = pad([[place[word] for word in text] for text in texts], 0, max([1, *map(len, texts)]))
+    return _taken(_means(table, [words.rows(word) for word in distinct] or [(0,)]), grid), real.sum(axis=1)
 
 
 def _means(table: Array, rows: Sequence[tuple[int, ...]]) -> Array:
     """(words, width): the mean of each word's rows."""
-    grid = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
-    shares = np.zeros((*grid.shape, 1), dtype=np.float32)
-    for word, own in enumerate(rows):
-        grid[word, : len(own)] = own
-        shares[word, : len(own)] = 1 / len(own)
+    grid, real = pad(rows, 0)
+    shares = (real / real.sum(axis=1, keepdims=True)).astype(np.float32)[..., None]
     return (_taken(table, grid) * like(shares, table)).sum(-2)
 
 
