@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,15 @@ settings.load_profile(os.environ.get("EVALIGN_EXAMPLES", "fixed"))
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # no test may reach the hub; must be set before huggingface_hub is imported
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+# Threads that wait for a core spin: with more of them than cores, small models take five times as long.
+if workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0")):
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: the garbage collector need not look through a million objects of it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -28,9 +28,9 @@ def test_every_family_stays_near_its_fp32_vectors(tiny, family):
 
 def test_minilm_on_real_pairs(minilm, real_pairs):
     """Promised: F1 correlation of at least .999 with fp32, and a mean that moves by less than .003."""
-    candidates, references = zip(*real_pairs[:300], strict=True)
+    candidates, references = zip(*real_pairs[:120], strict=True)
     full = evalign.metric("bertscore").score(candidates, references)
-    small = evalign.metric("bertscore(precision=int8)").score(candidates, references)
+    small = evalign.metric("bertscore(arithmetic=int8)").score(candidates, references)
     assert np.corrcoef(full["f1"], small["f1"])[0, 1] >= 0.999
     assert abs(full.mean("f1") - small.mean("f1")) < 0.003
     assert "|prec:int8|" in small.signature
