@@ -25,9 +25,9 @@ def golden_files(own: str, shared: str) -> list[Any]:
     return [pytest.param(OWN / own, id="own"), shared_parameter(GOLDEN / shared, GOLDEN / shared, "shared")]
 
 
-def shared_parameter(value: Any, file: Path, name: str, *marks: Any) -> Any:
-    """A parameter that needs a file of ../shared/golden; without it, its test is skipped and says why."""
-    return pytest.param(value, id=name, marks=[*marks] if file.is_file() else [*marks, ABSENT])
+def shared_parameter(value: Any, file: Path, name: str) -> Any:
+    """A parameter that needs a file of ../shared/golden: a slow test, skipped with the reason where the file is not."""
+    return pytest.param(value, id=name, marks=[pytest.mark.slow, *([] if file.is_file() else [ABSENT])])
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ def own_rouge_set(name: str) -> Any:
     return pytest.param(RougeSet(OWN, name), id=name)
 
 
-def shared_rouge_set(name: str, *marks: Any) -> Any:
+def shared_rouge_set(name: str) -> Any:
     folder = GOLDEN / "rouge155"
-    return shared_parameter(RougeSet(folder, name), folder / f"scores_{name}.json", name, *marks)
+    return shared_parameter(RougeSet(folder, name), folder / f"scores_{name}.json", name)
 
 
 @dataclass(frozen=True)
@@ -67,17 +67,19 @@ class MeteorRun:
 def meteor_runs() -> list[Any]:
     """A parameter for every run of the own file and of the shared one; a single one, skipped, where that is absent."""
     own, shared = OWN / "meteor15.json", GOLDEN / "meteor15" / "meteor15.json"
-    runs = [*_meteor_runs(own, "own"), *(_meteor_runs(shared, "shared") if shared.is_file() else ())]
-    return runs if shared.is_file() else [*runs, shared_parameter(None, shared, "shared")]
+    if not shared.is_file():
+        return [*_meteor_runs(own, "own"), shared_parameter(None, shared, "shared")]
+    return [*_meteor_runs(own, "own"), *_meteor_runs(shared, "shared", pytest.mark.slow)]
 
 
-def _meteor_runs(file: Path, name: str) -> list[Any]:
+def _meteor_runs(file: Path, name: str, *marks: Any) -> list[Any]:
     document = read(file)
     return [
         pytest.param(
             MeteorRun(run["options"], run["n_refs"], document["inputs"][run["lang_set"]], run["segments"],
                       run.get("Final score")),
             id=f"{name}: {' '.join(run['options'])} {run['n_refs']}",
+            marks=marks,
         )
         for run in document["runs"]
     ]  # fmt: skip

@@ -16,9 +16,8 @@ from rouge_score.rouge_scorer import RougeScorer
 import evalign
 from evalign.errors import SpecError, TextTooLongError
 from evalign.metrics.lexical.rouge import lcs, reading
-from evalign.metrics.lexical.rouge.ngrams import common_grams
+from evalign.metrics.lexical.rouge.ngrams import common_grams, pair_count, pair_hits
 from evalign.metrics.lexical.rouge.reading import Reader, ReadingOptions
-from evalign.metrics.lexical.rouge.skip_bigrams import pair_count, pair_hits
 from evalign.text.porter import nltk_porter
 from evalign.text.sentences import split_sentences
 from evalign.text.words import ascii_words, unicode_words
@@ -58,8 +57,8 @@ def agrees_with_rouge_score(candidates: list[str], references: list[list[str]], 
     expected = [peer.score_multi(texts, text) for text, texts in zip(candidates, references, strict=True)]
     options = "(tokens=ascii, stem=nltk-porter)" if stem else "(tokens=ascii)"
     for kind in KINDS:
-        found = np.stack(list(evalign.metric(kind + options).score(candidates, references)), axis=1)
-        np.testing.assert_allclose(found, [one[kind] for one in expected], atol=1e-9, err_msg=kind)
+        ours = np.stack(list(evalign.metric(kind + options).score(candidates, references)), axis=1)
+        np.testing.assert_allclose(ours, [scored[kind] for scored in expected], atol=1e-9, err_msg=kind)
 
 
 @pytest.mark.parametrize("stem", [False, True])
@@ -170,9 +169,9 @@ def test_tables(spec: str, candidate: str, reference: str, expected: list[float]
 
 def test_several_references() -> None:
     texts = "a b c d", "a b", "a x y z", "a b c d e"
-    one = [scores("rouge1", texts[0], reference) for reference in texts[1:]]
-    assert scores("rouge1", *texts) == max(one, key=lambda found: found[2])
-    assert scores("rouge1(multiref=mean)", *texts) == pytest.approx(np.mean(one, axis=0))
+    by_reference = [scores("rouge1", texts[0], reference) for reference in texts[1:]]
+    assert scores("rouge1", *texts) == max(by_reference, key=lambda scored: scored[2])
+    assert scores("rouge1(multiref=mean)", *texts) == pytest.approx(np.mean(by_reference, axis=0))
     assert scores("rouge1", "a b", "b c", "a c") == [0.5, 0.5, 0.5]
 
 
@@ -342,8 +341,10 @@ rougeS(mode=rouge155)
 def test_a_hundred_thousand_words(spec: str) -> None:
     """rougeW takes a tenth of it; what else is refused follows."""
     chance = random.Random(1)
-    one, other = (" ".join(f"w{int(chance.paretovariate(0.8)) % 30_000}" for _ in range(100_000)) for _ in range(2))
-    assert all(0 < value < 1 for value in scores(spec, one, other))
+    candidate, reference = (
+        " ".join(f"w{int(chance.paretovariate(0.8)) % 30_000}" for _ in range(100_000)) for _ in range(2)
+    )
+    assert all(0 < value < 1 for value in scores(spec, candidate, reference))
 
 
 def test_long_texts_of_the_other_metrics_are_refused_aloud() -> None:
@@ -439,6 +440,7 @@ def test_a_reader_empties_its_cache_in_time(monkeypatch: pytest.MonkeyPatch) -> 
         assert len(readings) < 20
 
 
+@pytest.mark.slow
 def test_more_words_than_letters() -> None:
     """The call is refused aloud, and the reader is usable again."""
     flood = " ".join(map(str, range(1_114_200)))
