@@ -29,7 +29,7 @@ def plan_batches(lengths: Sequence[int], budget: int = TOKEN_BUDGET) -> list[lis
 
 
 def pad(sequences: Sequence[Sequence[int]], pad_id: int, width: int | None = None) -> tuple[Ints, Ints]:
-    """A rectangle of ids and the mask of its real cells."""
+    """(sequences, width) of ids, filled up with `pad_id`, and the mask of the real ones; as wide as the longest."""
     width = width or max(map(len, sequences))
     ids = np.full((len(sequences), width), pad_id, dtype=np.int64)
     mask = np.zeros((len(sequences), width), dtype=np.int64)

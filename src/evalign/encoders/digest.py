@@ -26,7 +26,7 @@ def file_digest(file: Path) -> str:
 
 
 def _cached(file: Path) -> str:
-    """Any write to a file moves its ctime, which no program can set back."""
+    """The digest, cached until the file is written: any write moves its ctime, which no program can set back."""
     state = file.stat()
     return _digest(file, f"{file}|{state.st_size}|{state.st_mtime_ns}|{state.st_ctime_ns}|{state.st_ino}")
 

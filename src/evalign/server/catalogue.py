@@ -6,6 +6,7 @@ import dataclasses
 import math
 from typing import Any
 
+from evalign.encoders.fake import DEPTH as FAKE_DEPTH
 from evalign.encoders.families import depth
 from evalign.encoders.loading import FAKE, EncoderChoice, open_encoder
 from evalign.encoders.locating import locate
@@ -74,12 +75,6 @@ def _option(kind: type[Metric], item: dataclasses.Field[Any], settings: Settings
 
 def _model(name: str) -> dict[str, Any]:
     encoder = open_encoder(EncoderChoice(name)).encoder
-    layers = _fake_depth() if name == FAKE else depth(locate(name).config())
+    layers = FAKE_DEPTH if name == FAKE else depth(locate(name).config())
     default = "+".join(map(str, encoder.layers))
     return {"name": name, "label": encoder.name.partition("@")[0], "layers": layers, "default_layer": default}
-
-
-def _fake_depth() -> int:
-    from evalign.encoders.fake import DEPTH
-
-    return DEPTH

@@ -46,8 +46,8 @@ def results_so_far(
     totals = []
     for metric in metrics:
         systems = parts[str(metric)]
-        signature = _common_signature([part["signature"] for found in systems.values() for part in found])
-        totals += [_total(metric, found) | {"signature": signature} for found in systems.values()]
+        signature = _common_signature([part["signature"] for own in systems.values() for part in own])
+        totals += [_total(metric, own) | {"signature": signature} for own in systems.values()]
     return totals
 
 
@@ -84,10 +84,10 @@ def _column_sums(rows: Sequence[Sequence[float]]) -> list[float]:
 def _common_signature(signatures: Sequence[str]) -> str:
     """The signature of all rows, as if they had been scored at once: numbers of references that differ are `var`."""
     parsed = [Signature.parse(signature) for signature in dict.fromkeys(signatures)]
-    counts = {one.settings[REFERENCES] for one in parsed if REFERENCES in one.settings}
-    if len({(one.name, *(item for item in one.settings.items() if item[0] != REFERENCES)) for one in parsed}) > 1:
+    counts = {part.settings[REFERENCES] for part in parsed if REFERENCES in part.settings}
+    if len({(part.name, *(item for item in part.settings.items() if item[0] != REFERENCES)) for part in parsed}) > 1:
         raise _unfit("all results of a metric have its signature")
-    whole = max(parsed, key=lambda one: len(one.settings))  # one that has not seen a row does not count references
+    whole = max(parsed, key=lambda part: len(part.settings))  # one that has not seen a row does not count references
     count = {REFERENCES: counts.pop() if len(counts) == 1 else "var"} if counts else {}
     return str(Signature(whole.name, {**whole.settings, **count}))
 

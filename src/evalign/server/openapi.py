@@ -61,12 +61,12 @@ def openapi(app: FastAPI) -> dict[str, Any]:
 
 
 def answers(name: str) -> dict[str, Any]:
-    """How a route says that it answers with one of the documents."""
+    """The entry in a route's `responses` for an answer that is one of the documents."""
     return {"description": "OK", "content": {"application/json": {"schema": {"$ref": REF.format(model=name)}}}}
 
 
 def _moved(name: str, document: dict[str, Any]) -> dict[str, Any]:
-    """A JSON Schema as components: its definitions become neighbours, and references follow them."""
+    """A JSON Schema as components of the OpenAPI document: its definitions become components, and references follow."""
     parts = document.pop("$defs", {})
     document.pop("$schema", None)
     whole = json.dumps({name: document, **{f"{name}_{part}": value for part, value in parts.items()}})

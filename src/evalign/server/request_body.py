@@ -53,7 +53,7 @@ class BodyReader:
 
 
 def _check_type(request: Request) -> None:
-    """JSON only: a form of another site cannot send that type without asking first, and asking is refused."""
+    """Raises unless it is JSON: a form of another site cannot send that type without a preflight, which is refused."""
     kind, _, rest = request.headers.get("content-type", "").partition(";")
     charset = rest.replace(" ", "").replace('"', "").lower()
     if kind.strip().lower() != "application/json" or charset not in ("", "charset=utf-8"):

@@ -56,7 +56,7 @@ def add_pages(app: FastAPI, openapi: Callable[[], dict[str, Any]]) -> None:
 
 
 def _file(request: Request, content: bytes, kind: str) -> Response:
-    """Asked for again at every visit, sent again only if it changed."""
+    """The response: browsers ask for it at every visit, and get the content again only if it changed."""
     tag = f'"{sha256(content).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
     if request.headers.get("if-none-match") == tag:

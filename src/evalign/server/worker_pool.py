@@ -39,7 +39,7 @@ class Job:
 
 
 class WorkerPool:
-    """Threads are daemons: a request that does not end must not keep a server from ending."""
+    """A fixed number of threads, which are daemons: work that does not end must not keep the server from ending."""
 
     def __init__(self, workers: int, queue: int) -> None:
         self.workers, self.queue = workers, queue

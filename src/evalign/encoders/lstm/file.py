@@ -75,7 +75,7 @@ def demonstration_file() -> Path:
 
 
 def _model(metadata: dict[str, str], tensors: dict[str, Floats]) -> LSTMModel:
-    """Raises ValueError where the parts do not fit each other: a digest proves who wrote them, not that they fit."""
+    """The model of these parts; ValueError if they do not fit each other, which their digest does not prove."""
     table, from_word, from_hidden, bias = (tensors[name] for name in TENSORS)
     vocabulary, training = json.loads(metadata["vocabulary"]), json.loads(metadata["training"])
     if not (isinstance(vocabulary, list) and all(isinstance(word, str) for word in vocabulary)):
