@@ -6,8 +6,9 @@ In: an `Alignment`. Out: two lists of boxes. Whatever the colour says, the borde
 from __future__ import annotations
 
 from evalign.render.html import text
+from evalign.render.matched_text import MatchedText, matched_texts
 from evalign.render.quality import SIMILARITY_BOUNDS, class_of
-from evalign.types import Alignment, Floats, Ints, Tokens
+from evalign.types import Alignment
 
 MOST_TOKENS = 400
 STYLE = """
@@ -23,12 +24,10 @@ STYLE = """
 
 def alignment_html(alignment: Alignment) -> str:
     """The candidate's tokens, then the reference's; below each its partner, if that is another word, and the fit."""
-    one, other = alignment.candidate, alignment.reference
-    ours = _boxes(one, alignment.candidate_values, alignment.candidate_partners, other)
-    theirs = _boxes(other, alignment.reference_values, alignment.reference_partners, one)
+    texts = "".join(f"<p>{side.name}</p>{_boxes(side)}" for side in matched_texts(alignment))
     scores = ", ".join(f"{text(name)} {value:.3f}" for name, value in alignment.scores.items())
     flags = f"; flags: {text(', '.join(alignment.flags))}" if alignment.flags else ""
-    return f"<p>candidate</p>{ours}<p>reference</p>{theirs}<p>{scores}{flags}</p>"
+    return f"{texts}<p>{scores}{flags}</p>"
 
 
 def quality_of(value: float) -> str:
@@ -36,17 +35,19 @@ def quality_of(value: float) -> str:
     return f"q{3 - class_of(value, SIMILARITY_BOUNDS)}"
 
 
-def _boxes(tokens: Tokens, values: Floats, partners: Ints, others: Tokens) -> str:
-    own = [index for index in range(len(tokens)) if not tokens.special[index]]
-    boxes = [_box(tokens, index, float(values[index]), int(partners[index]), others) for index in own[:MOST_TOKENS]]
-    more = f"<p>and {len(own) - MOST_TOKENS} more tokens</p>" if len(own) > MOST_TOKENS else ""
+def _boxes(side: MatchedText) -> str:
+    boxes = [_box(side, place) for place in side.shown[:MOST_TOKENS]]
+    left = len(side.shown) - MOST_TOKENS
+    more = f"<p>and {left} more tokens</p>" if left > 0 else ""
     return f'<ul class="tokens">{"".join(boxes)}</ul>{more}'
 
 
-def _box(tokens: Tokens, index: int, value: float, partner: int, others: Tokens) -> str:
-    surface = tokens.surface(index)
-    met = others.surface(partner) if partner >= 0 else ""
-    quality = quality_of(value)
-    below = "" if met.lower() == surface.lower() else f"{text(met)} " if met else "no partner "
-    title = f"{text(surface)} meets {text(met)}, {value:.2f}" if met else f"{text(surface)} has no partner"
-    return f'<li class="{quality}" title="{title}"><bdi>{text(surface)}</bdi><small>{below}{value:.2f}</small></li>'
+def _box(side: MatchedText, place: int) -> str:
+    surface, partner, value = side.tokens.surface(place), side.partner(place), float(side.values[place])
+    if partner:
+        below = "" if partner.lower() == surface.lower() else f"{text(partner)} "
+        title = f"{text(surface)} meets {text(partner)}, {value:.2f}"
+    else:
+        below, title = "no partner " if surface else "", f"{text(surface)} has no partner"
+    small = f"<small>{below}{value:.2f}</small>"
+    return f'<li class="{quality_of(value)}" title="{title}"><bdi>{text(surface)}</bdi>{small}</li>'

@@ -145,21 +145,19 @@ def _flags(metric: MetricComparison) -> list[Text]:
 
 
 def _versus(versus: Versus | None, metric: MetricComparison, comparison: SystemComparison) -> list[Text | str]:
-    if versus is None:
-        return [Text("baseline", style="dim"), *_tested(versus, comparison)]
-    style, mark = "", " "
-    if versus.p_value < comparison.plan.alpha:
+    difference = Text("baseline", style="dim")
+    if versus is not None and versus.p_value < comparison.plan.alpha:
         # Blue and orange keep apart for colour-blind readers; sign and star say the same again.
-        style = "bold blue" if (versus.difference > 0) == metric.higher_is_better else "bold dark_orange"
-        mark = "*"
-    return [Text(f"{versus.difference:+.4f}{mark}", style=style), *_tested(versus, comparison)]
+        better = (versus.difference > 0) == metric.higher_is_better
+        difference = Text(f"{versus.difference:+.4f}*", style="bold blue" if better else "bold dark_orange")
+    elif versus is not None:
+        difference = Text(f"{versus.difference:+.4f} ")
+    return [difference, *_tested(versus, comparison)]
 
 
 def _latex_versus(versus: Versus | None, comparison: SystemComparison) -> list[str]:
-    if versus is None:
-        return ["", *_tested(versus, comparison)]
-    star = "^{*}" if versus.p_value < comparison.plan.alpha else ""
-    return [f"${versus.difference:+.4f}{star}$", *_tested(versus, comparison)]
+    star = "^{*}" if versus is not None and versus.p_value < comparison.plan.alpha else ""
+    return ["" if versus is None else f"${versus.difference:+.4f}{star}$", *_tested(versus, comparison)]
 
 
 def _tested(versus: Versus | None, comparison: SystemComparison) -> list[str]:

@@ -1,4 +1,4 @@
-"""An SVG made by matplotlib, as a part of an HTML page: named for those who do not see it, in the page's colours.
+"""An SVG made by matplotlib, as a part of an HTML page: with a label for screen readers, in the page's colours.
 
 In: SVG text. Out: an `<svg>` element without namespaces, whose ids cannot meet those of other pictures on the page.
 """
@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from evalign.render.figures import GRID, INK
 from evalign.render.labels import showable
 
-TURNED = {INK: "currentColor", GRID: "var(--grid)"}  # what must follow the page into the dark
+PAGE_COLOURS = {INK: "currentColor", GRID: "var(--grid)"}  # they change with the page between light and dark
 FONT = "DejaVu Sans, Verdana, sans-serif"  # Verdana is as wide, so labels keep their places where DejaVu is missing
 
 
@@ -49,6 +49,6 @@ def _attribute(key: str, value: str, name: str) -> str:
     if key not in ("style", "clip-path", "fill", "stroke"):
         return value
     value = re.sub(r"url\(#", f"url(#{name}-", value)
-    for colour, turned in TURNED.items():
-        value = value.replace(colour, turned)
+    for colour, page_colour in PAGE_COLOURS.items():
+        value = value.replace(colour, page_colour)
     return value.replace("'DejaVu Sans'", FONT)

@@ -1,4 +1,4 @@
-"""Names and texts of other people, made fit to be shown: no control characters, wrapped, shortened with a key.
+"""Names and texts from data, made fit to be shown: no control characters, wrapped, shortened with a key.
 
 In: any string, lone surrogates and control characters included. Out: text that HTML, SVG and UTF-8 files can hold.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 REPLACEMENT = "\ufffd"
-TURNING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # they turn the reading direction of what follows
+DIRECTIONAL = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # they turn the reading direction of what follows
 BREAK_AFTER = " ,(/-_=|:"
 KEY_LENGTH = 240
 
@@ -26,7 +26,7 @@ class Labels:
 
 
 def showable(text: str) -> str:
-    """Line breaks and tabs become spaces; control characters, surrogates and turners of direction become U+FFFD."""
+    """Line breaks and tabs become spaces; control and directional characters and surrogates become U+FFFD."""
     return "".join(" " if char in "\n\r\t" else REPLACEMENT if _hidden(char) else char for char in text)
 
 
@@ -54,9 +54,8 @@ def labels(names: Sequence[str], width: int, most_lines: int = 2) -> Labels:
         lines = wrap(name, width)
         if len(lines) > most_lines:
             mark = f"… [{number}]"
-            kept = lines[: most_lines - 1]
-            kept.append(wrap(lines[most_lines - 1], width - len(mark))[0] + mark)
-            lines = kept
+            last = wrap(lines[most_lines - 1], width - len(mark))[0]
+            lines = [*lines[: most_lines - 1], last + mark]
             whole = showable(name)
             key.append(f"[{number}] {whole if len(whole) <= KEY_LENGTH else whole[:KEY_LENGTH] + '…'}")
         shown.append("\n".join(lines))
@@ -65,4 +64,4 @@ def labels(names: Sequence[str], width: int, most_lines: int = 2) -> Labels:
 
 def _hidden(char: str) -> bool:
     # Cn holds U+FFFE and U+FFFF, which no XML document may contain.
-    return ord(char) in TURNING or unicodedata.category(char) in ("Cc", "Cs", "Cn")
+    return ord(char) in DIRECTIONAL or unicodedata.category(char) in ("Cc", "Cs", "Cn")

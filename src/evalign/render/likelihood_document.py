@@ -34,20 +34,20 @@ def likelihood_document(likelihoods: Likelihoods) -> dict[str, Any]:
         "scores": {name: float(value) for name, value in likelihoods.scores.items()},
         "lowest": round(LOWEST, DIGITS),
         "probability_bounds": list(PROBABILITY_BOUNDS),
-        "directions": [_direction(name, one) for name, one in likelihoods.directions.items()],
+        "directions": [_direction(name, likelihood) for name, likelihood in likelihoods.directions.items()],
         "flags": dict(likelihoods.counts),
     }
 
 
-def _direction(name: str, one: Likelihood) -> dict[str, Any]:
-    given, wanted = name.split("-to-")
+def _direction(name: str, likelihood: Likelihood) -> dict[str, Any]:
+    source, target = name.split("-to-")
     return {
         "name": name,
-        "mean": one.score,
-        "read": {"of": given, **_side(one.source)},
-        "predicted": {"of": wanted, **_side(one.target)},
-        "log_probs": np.round(one.log_probs.astype(np.float64), DIGITS).tolist(),
-        "flags": one.counts,
+        "mean": likelihood.score,
+        "read": {"of": source, **_side(likelihood.source)},
+        "predicted": {"of": target, **_side(likelihood.target)},
+        "log_probs": np.round(likelihood.log_probs.astype(np.float64), DIGITS).tolist(),
+        "flags": likelihood.counts,
     }
 
 

@@ -1,4 +1,4 @@
-"""What a notebook shows of a value before any script may run: plain HTML that is useful by itself.
+"""What a notebook shows of a value where no script may run: plain HTML.
 
 No <style> and no class is relied on (untrusted notebooks strip both); colours stand at the elements, with the text's
 own colour fixed beside them, so that it can be read on a light and on a dark page.
@@ -16,8 +16,9 @@ from evalign.metrics.pair_likelihood import Likelihoods
 from evalign.render.alignment_html import MOST_TOKENS, quality_of
 from evalign.render.documents import metric_kind
 from evalign.render.html import text
+from evalign.render.matched_text import MatchedText, matched_texts
 from evalign.render.quality import PROBABILITY_BOUNDS, class_of
-from evalign.types import Alignment, Floats, Ints, Report, Tokens
+from evalign.types import Alignment, Report, Tokens
 
 COLOURS = {"q3": "#a9d3f0", "q2": "#ddeefa", "q1": "#fdf0c4", "q0": "#ffdcbf"}
 SHADES = ("#f7f6f3", "#fdecd0", "#fbd39a", "#f5b05c", "#e88b2e")  # by class of probability, as on the page
@@ -27,16 +28,9 @@ Mark = Callable[[int], tuple[str, str]]  # title and colour of a token
 
 
 def static_alignment(alignment: Alignment) -> str:
-    """Both texts as marked words with their partners, the scores and the recipe."""
-    one, other = alignment.candidate, alignment.reference
-    scores = " &nbsp; ".join(f"{text(name)} <b>{value:.4f}</b>" for name, value in alignment.scores.items())
-    flags = f"<p>flags: {text(', '.join(alignment.flags))}</p>" if alignment.flags else ""
-    return (
-        f"<p>{scores}</p>"
-        + _line("candidate", one, _met(one, alignment.candidate_values, alignment.candidate_partners, other))
-        + _line("reference", other, _met(other, alignment.reference_values, alignment.reference_partners, one))
-        + f"{flags}<p><code>{text(alignment.signature)}</code></p>"
-    )
+    """Both texts as marked words with their partners, the scores and the signature."""
+    lines = "".join(_line(side.name, side.tokens, _fit(side)) for side in matched_texts(alignment))
+    return _summary(alignment, lines)
 
 
 def static_report(report: Report) -> str:
@@ -64,41 +58,48 @@ def static_report(report: Report) -> str:
 
 def static_likelihoods(likelihoods: Likelihoods) -> str:
     """The predicted text of every direction, shaded by probability, numbers in titles; the least likely named."""
-    scores = " &nbsp; ".join(f"{text(name)} <b>{value:.4f}</b>" for name, value in likelihoods.scores.items())
     lines = "".join(
-        _line(f"{name}, mean {one.score:.4f}", one.target, _likely(one.target, one.log_probs)) + _least(one)
-        for name, one in likelihoods.directions.items()
+        _line(f"{name}, mean {direction.score:.4f}", direction.target, _likely(direction)) + _least(direction)
+        for name, direction in likelihoods.directions.items()
     )
-    flags = f"<p>flags: {text(', '.join(likelihoods.flags))}</p>" if likelihoods.flags else ""
-    return f"<p>{scores}</p>{lines}{flags}<p><code>{text(likelihoods.signature)}</code></p>"
+    return _summary(likelihoods, lines)
 
 
-def _met(tokens: Tokens, values: Floats, partners: Ints, others: Tokens) -> Mark:
+def _summary(pair: Alignment | Likelihoods, lines: str) -> str:
+    """A pair's scores, its texts, its flags and the signature."""
+    scores = " &nbsp; ".join(f"{text(name)} <b>{value:.4f}</b>" for name, value in pair.scores.items())
+    flags = f"<p>flags: {text(', '.join(pair.flags))}</p>" if pair.flags else ""
+    return f"<p>{scores}</p>{lines}{flags}<p><code>{text(pair.signature)}</code></p>"
+
+
+def _fit(side: MatchedText) -> Mark:
     """By how well a token fits; its partner is in the title."""
 
     def mark(place: int) -> tuple[str, str]:
-        met = others.surface(int(partners[place])) if partners[place] >= 0 else "nothing"
-        title = f"{tokens.surface(place)} meets {met}, {values[place]:.2f}"
-        return title, COLOURS[quality_of(float(values[place]))]
+        partner, value = side.partner(place), float(side.values[place])
+        title = f"{side.tokens.surface(place)} meets {'nothing' if partner is None else partner}, {value:.2f}"
+        return title, COLOURS[quality_of(value)]
 
     return mark
 
 
-def _likely(tokens: Tokens, log_probs: Floats) -> Mark:
+def _likely(likelihood: Likelihood) -> Mark:
     """By its probability, which is in the title."""
 
     def mark(place: int) -> tuple[str, str]:
-        probability = math.exp(float(log_probs[place]))
-        title = f"{tokens.surface(place)}: log-probability {log_probs[place]:.4f}, {probability:.2%}"
+        log_prob = float(likelihood.log_probs[place])
+        probability = math.exp(log_prob)
+        title = f"{likelihood.target.surface(place)}: log-probability {log_prob:.4f}, {probability:.2%}"
         return title, SHADES[class_of(probability, PROBABILITY_BOUNDS)]
 
     return mark
 
 
-def _least(one: Likelihood) -> str:
-    """The least likely tokens in words, for those who cannot point at them."""
-    order = np.argsort(one.log_probs, kind="stable")[: 0 if one.empty else MOST_UNLIKELY]
-    named = ", ".join(f"<bdi>{text(one.target.surface(place))}</bdi> {one.log_probs[place]:.4f}" for place in order)
+def _least(likelihood: Likelihood) -> str:
+    """The least likely tokens in words, for readers without a pointer."""
+    order = np.argsort(likelihood.log_probs, kind="stable")[: 0 if likelihood.empty else MOST_UNLIKELY]
+    tokens = {place: f"<bdi>{text(likelihood.target.surface(place))}</bdi>" for place in order}
+    named = ", ".join(f"{token} {likelihood.log_probs[place]:.4f}" for place, token in tokens.items())
     return f"<p>least likely: {named}</p>" if named else ""
 
 

@@ -1,13 +1,13 @@
-"""All matchings of one pair beside each other: who each candidate token meets, and what changed against the first."""
+"""All matchings of one pair beside each other: each candidate token's partners, and what changed against the first."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from evalign.render.tables import terminal_table
 from evalign.render.terminal import quality, visible
 from evalign.types import Alignment
 
@@ -17,30 +17,23 @@ CHANGED = "◆"
 def side_by_side(alignments: Mapping[str, Alignment]) -> RenderableType:
     """One column per matching; the first is the yardstick, and a mark shows where another differs from it."""
     (first, yardstick), *_ = alignments.items()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("candidate")
-    for name in alignments:
-        table.add_column(name, no_wrap=True)
-    for index in range(len(yardstick.candidate)):
-        if not yardstick.candidate.special[index]:
-            table.add_row(
-                Text(visible(yardstick.candidate.surface(index))),
-                *(_met(alignment, index, yardstick) for alignment in alignments.values()),
-            )
-    table.add_section()
-    for field in dict.fromkeys(name for alignment in alignments.values() for name in alignment.scores):
-        values = [alignment.scores.get(field) for alignment in alignments.values()]
-        table.add_row(Text(field, style="dim"), *("" if value is None else f"{value:.4f}" for value in values))
-    table.add_row(
-        Text("reference tokens left out", style="dim"),
-        *(str(_left_out(alignment)) for alignment in alignments.values()),
-    )
+    columns = list(alignments.values())
+    lines: list[list[str | Text]] = [
+        [visible(yardstick.candidate.surface(index)), *(_partner(each, index, yardstick) for each in columns)]
+        for index in range(len(yardstick.candidate))
+        if not yardstick.candidate.special[index]
+    ]
+    for field in dict.fromkeys(name for alignment in columns for name in alignment.scores):
+        values = [alignment.scores.get(field) for alignment in columns]
+        lines.append([Text(field, style="dim"), *("" if value is None else f"{value:.4f}" for value in values)])
+    lines.append([Text("reference tokens left out", style="dim"), *(str(_left_out(each)) for each in columns)])
+    table = terminal_table(("candidate", *alignments), "l" + "w" * len(columns), lines)
     changes = [f"{name}: {_changes(alignment, yardstick)}" for name, alignment in list(alignments.items())[1:]]
     note = f"\n{CHANGED} another partner than under {first}. Candidate tokens that changed: {', '.join(changes)}"
     return Group(table, Text(note, style="dim"))
 
 
-def _met(alignment: Alignment, index: int, yardstick: Alignment) -> Text:
+def _partner(alignment: Alignment, index: int, yardstick: Alignment) -> Text:
     partner = int(alignment.candidate_partners[index])
     mark = f" {CHANGED}" if partner != int(yardstick.candidate_partners[index]) else ""
     if partner < 0:

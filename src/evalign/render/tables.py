@@ -50,7 +50,7 @@ def terminal_table(columns: Sequence[str], kinds: str, lines: Iterable[Iterable[
 
 def signature_line(signature: object) -> Text:
     """The signature that a score must be quoted with, as it stands below a table in the terminal."""
-    return Text(str(signature), style="dim", overflow="fold")
+    return Text(str(signature), style="dim")
 
 
 def tsv(columns: Sequence[str], lines: Iterable[Iterable[object]]) -> str:
@@ -66,14 +66,11 @@ def latex_tabular(
     for group in groups:
         lines.append(r"\midrule")
         for cells in group:
-            shown = [latex_text(cell) if kind == "l" else cell for kind, cell in zip(kinds, cells, strict=True)]
+            shown = [
+                cell.translate(LATEX_ESCAPES) if kind == "l" else cell for kind, cell in zip(kinds, cells, strict=True)
+            ]
             lines.append(" & ".join(shown) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *(f"% {comment}" for comment in comments)])
-
-
-def latex_text(value: str) -> str:
-    """A value that LaTeX prints as it is."""
-    return value.translate(LATEX_ESCAPES)
 
 
 def _tsv_cell(value: object) -> str:

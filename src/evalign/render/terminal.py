@@ -1,4 +1,4 @@
-"""One Alignment as a picture in the terminal: every token, its partner, and how well they fit."""
+"""An Alignment in the terminal: every token, its partner, and how well they fit."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from evalign.render.matched_text import MatchedText, matched_texts
 from evalign.render.quality import SIMILARITY_BOUNDS, class_of
-from evalign.types import Alignment, Floats, Ints, Tokens
+from evalign.render.tables import signature_line, terminal_table
+from evalign.types import Alignment
 
 BAR = 10
 # By class of similarity. Blue to orange keeps apart for colour-blind readers; bar and number say the same again.
@@ -20,24 +22,16 @@ STYLES = ("bold blue", "cyan", "yellow", "bold dark_orange")
 
 def alignment_picture(alignment: Alignment) -> RenderableType:
     """Both directions side by side, then the scores."""
-    precision = _direction(
-        "candidate", alignment.candidate, alignment.candidate_weights, alignment.candidate_values,
-        alignment.candidate_partners, alignment.reference,
-    )  # fmt: skip
-    recall = _direction(
-        "reference", alignment.reference, alignment.reference_weights, alignment.reference_values,
-        alignment.reference_partners, alignment.candidate,
-    )  # fmt: skip
     scores = Text("   ").join(
         Text.assemble((name, "dim"), " ", (f"{value:.4f}", "bold")) for name, value in alignment.scores.items()
     )
     notes = [Text(f"flags: {', '.join(alignment.flags)}", style="bold dark_orange")] if alignment.flags else []
     return Group(
-        Columns([precision, recall], padding=(0, 4)),
+        Columns(map(_matches_table, matched_texts(alignment)), padding=(0, 4)),
         Text(),
         scores,
         *notes,
-        Text(alignment.signature, style="dim", overflow="fold"),
+        signature_line(alignment.signature),
     )
 
 
@@ -49,7 +43,7 @@ def alignment_text(alignment: Alignment, width: int = 100) -> str:
 
 
 def visible(text: str) -> str:
-    """A token that cannot move the cursor or turn the reading direction of the line."""
+    """A text without characters that move the cursor or turn the reading direction of the line."""
     return "".join("\ufffd" if unicodedata.category(char) in ("Cc", "Cf", "Cs") else char for char in text)
 
 
@@ -58,26 +52,18 @@ def quality(value: float) -> str:
     return STYLES[class_of(value, SIMILARITY_BOUNDS)]
 
 
-def _direction(name: str, tokens: Tokens, weights: Floats, values: Floats, partners: Ints, others: Tokens) -> Table:
-    uniform = len({float(weight) for weight in weights if weight}) <= 1
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(name)
-    table.add_column("")
-    table.add_column("", justify="right")
-    table.add_column("best partner")
-    if not uniform:
-        table.add_column("weight", justify="right")
-    for index in range(len(tokens)):
-        if tokens.special[index]:
-            continue  # they weigh nothing; as partners they do appear
-        value, partner = float(values[index]), int(partners[index])
-        style = quality(value)
-        filled = round(BAR * max(0.0, value))
-        row = [
-            Text(visible(tokens.surface(index))),
+def _matches_table(side: MatchedText) -> Table:
+    weighted = len({float(weight) for weight in side.weights if weight}) > 1
+    lines: list[list[str | Text]] = []
+    for place in side.shown:
+        value, partner = float(side.values[place]), side.partner(place)
+        style, filled = quality(value), round(BAR * max(0.0, value))
+        lines.append([
+            visible(side.tokens.surface(place)),
             Text("█" * filled + "·" * (BAR - filled), style=style),
             Text(f"{value:.2f}", style=style),
-            Text(visible(others.surface(partner)) if partner >= 0 else "—"),
-        ]
-        table.add_row(*row, *([] if uniform else [f"{weights[index]:.2f}"]))
-    return table
+            "—" if partner is None else visible(partner),
+            *([f"{side.weights[place]:.2f}"] if weighted else []),
+        ])  # fmt: skip
+    columns = (side.name, "", "", "best partner", *(["weight"] if weighted else []))
+    return terminal_table(columns, "llrlr"[: len(columns)], lines)

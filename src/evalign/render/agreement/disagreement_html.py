@@ -1,4 +1,4 @@
-"""The rows where a metric and people differ most, with their texts and, for metrics that match tokens, who met whom.
+"""The rows where a metric and people differ most, with their texts and, for metrics that match tokens, the matches.
 
 In: a `RatedTable` and the metrics that scored it. Out: one block of HTML per metric.
 """
@@ -23,36 +23,34 @@ OPEN_TOKENS = 60  # longer alignments open on a click
 
 def disagreements_html(table: RatedTable, name: str, metric: Metric | None) -> str:
     """The rows that one metric overrates and underrates most; without the metric (scores from a file) only texts."""
-    found = worst(table, name)
-    if not found:
+    disagreements = worst(table, name)
+    if not disagreements:
         return "<p>The metric and people put all rows in the same order.</p>"
-    scorer = None if metric is None else _scorer(metric, table)
-    turned = -1 if metric is not None and not metric.higher_is_better else 1
+    # One scorer for all rows, so that IDF weights are those of the whole table.
+    scorer = metric.scorer(table.rows) if metric is not None and metric.aligns else None
+    sign = -1 if metric is not None and not metric.higher_is_better else 1
     blocks = []
-    for over, heading in ((True, "overrated by the metric"), (False, "underrated by the metric")):
-        entries = [_entry(one, turned * one.score, scorer) for one in found if one.overrated == over]
+    for overrated, heading in ((True, "Overrated by the metric"), (False, "Underrated by the metric")):
+        entries = [_entry(each, sign * each.score, scorer) for each in disagreements if each.overrated == overrated]
         if entries:
-            blocks.append(f"<h4>{heading[0].upper()}{heading[1:]}</h4>\n<ol>{''.join(entries)}</ol>\n")
+            blocks.append(f"<h4>{heading}</h4>\n<ol>{''.join(entries)}</ol>\n")
     return "".join(blocks)
 
 
-def _scorer(metric: Metric, table: RatedTable) -> Any:
-    """One loaded scorer for all rows, if the metric can align, so that IDF weights are those of the whole table."""
-    return metric.scorer(table.rows) if metric.aligns else None
-
-
-def _entry(one: Disagreement, score: float, scorer: Any) -> str:
+def _entry(disagreement: Disagreement, score: float, scorer: Any) -> str:
+    row = disagreement.row
     ratings = ", ".join(
-        f"{value:.4g}" if aspect == PLAIN else f"{text(aspect)} {value:.4g}" for aspect, value in one.ratings.items()
+        f"{value:.4g}" if aspect == PLAIN else f"{text(aspect)} {value:.4g}"
+        for aspect, value in disagreement.ratings.items()
     )
-    system = f", system {text(one.row.system)}" if one.row.system else ""
-    best, picture = _best(one.row, scorer)
-    references = [*one.row.references[best : best + 1], *one.row.references[:best], *one.row.references[best + 1 :]]
-    texts = f"<dt>candidate</dt>{_text(one.row.candidate)}"
+    system = f", system {text(row.system)}" if row.system else ""
+    best, picture = _best(row, scorer)
+    references = [*row.references[best : best + 1], *row.references[:best], *row.references[best + 1 :]]
+    texts = f"<dt>candidate</dt>{_text(row.candidate)}"
     texts += "".join(f"<dt>reference</dt>{_text(reference)}" for reference in references[:1])
     return (
-        f"<li><p><strong>Row <bdi>{text(one.row.id)}</bdi></strong>{system}. Metric {score:.4f}: above "
-        f"{one.metric_place:.0f}% of the rows. People {ratings}: above {one.human_place:.0f}%.</p>\n"
+        f"<li><p><strong>Row <bdi>{text(row.id)}</bdi></strong>{system}. Metric {score:.4f}: above "
+        f"{disagreement.metric_place:.0f}% of the rows. People {ratings}: above {disagreement.human_place:.0f}%.</p>\n"
         f"<dl>{texts}</dl>\n{_further(references[1:])}{picture}</li>\n"
     )
 
@@ -64,9 +62,9 @@ def _best(row: Row, scorer: Any) -> tuple[int, str]:
     try:
         best = 0
         if len(row.references) > 1:
-            single = [Row(str(place), row.candidate, (one,)) for place, one in enumerate(row.references)]
+            pairs = [Row(str(place), row.candidate, (reference,)) for place, reference in enumerate(row.references)]
             field = scorer.metric.main
-            best = int(np.argmax([segment.scores[field] for segment in scorer.score(single)]))
+            best = int(np.argmax([segment.scores[field] for segment in scorer.score(pairs)]))
         alignment = scorer.align(row.candidate, row.references[best])
     except EvalignError as error:
         return 0, f"<p>No alignment is shown: {text(str(error))}</p>"
@@ -83,5 +81,5 @@ def _text(content: str) -> str:
 def _further(references: list[str]) -> str:
     if not references:
         return ""
-    items = "".join(f"<dt>reference {place}</dt>{_text(one)}" for place, one in enumerate(references, 2))
+    items = "".join(f"<dt>reference {number}</dt>{_text(content)}" for number, content in enumerate(references, 2))
     return f"<details><summary>{len(references)} more references</summary><dl>{items}</dl></details>"

@@ -91,7 +91,7 @@ def scatter(human: Floats, panels: Sequence[Panel], people: str, groups: Sequenc
         _trend(ax, human, panel.values)
     _outer_labels(axes, _line(people, 50), "metric")
     if coloured:
-        columns = min(len(names), 2 * figure_columns(len(panels)))
+        columns = min(len(names), 2 * _columns(len(panels)))
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=columns, markerscale=1.6)
     return figure
 
@@ -168,14 +168,14 @@ def length_errors(panels: Sequence[Panel], mean: Floats, length: str) -> Figure:
     return figure
 
 
-def figure_columns(panels: int) -> int:
+def _columns(panels: int) -> int:
     """How many panels stand side by side."""
     return 2 if panels == 4 else min(COLUMNS, panels)
 
 
 def _panels(panels: Sequence[Panel], **shared: Any) -> tuple[Figure, list[Axes]]:
     """Axes with a title for each panel, and the key of the titles that were shortened."""
-    columns = figure_columns(len(panels))
+    columns = _columns(len(panels))
     fitted = labels([panel.title for panel in panels], TITLE_WIDTH)
     width, height = (5.2, 3.9) if len(panels) == 1 else (3.6, 2.9)
     size = columns * width, -(-len(panels) // columns) * height + 0.35
@@ -232,7 +232,7 @@ def _trend(ax: Axes, human: Floats, scores: Floats) -> None:
 
 
 def _outer_labels(axes: Sequence[Axes], below: str, beside: str) -> None:
-    columns = figure_columns(len(axes))
+    columns = _columns(len(axes))
     for place, ax in enumerate(axes):
         if place + columns >= len(axes):
             ax.set_xlabel(below)

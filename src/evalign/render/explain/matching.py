@@ -14,9 +14,10 @@ from evalign.metrics.matching_metric import MatchingMetric
 from evalign.metrics.moverscore import MoverScore
 from evalign.render.explain.matching_steps import explain_plan, explain_selection
 from evalign.render.explain.parts import heading, line, matrix
+from evalign.render.matched_text import MatchedText, matched_texts
 from evalign.render.tables import signature_line
 from evalign.render.terminal import quality, visible
-from evalign.types import Alignment, Floats, Tokens
+from evalign.types import Alignment
 
 CELL = 7  # columns a matrix cell takes
 
@@ -40,8 +41,7 @@ def explain_matching(metric: MatchingMetric, candidate: str, reference: str) -> 
 
 
 def _arithmetic(alignment: Alignment) -> list[RenderableType]:
-    precision = _sum(alignment.candidate, alignment.candidate_weights, alignment.candidate_values)
-    recall = _sum(alignment.reference, alignment.reference_weights, alignment.reference_values)
+    precision, recall = map(_sum, matched_texts(alignment))
     p, r = alignment.precision_shares.sum(), alignment.recall_shares.sum()
     parts: list[RenderableType] = [
         heading("Precision: each candidate token with its partner, weighted"),
@@ -86,9 +86,10 @@ def _matrix(alignment: Alignment) -> Table:
     return matrix(names, lines)
 
 
-def _sum(tokens: Tokens, weights: Floats, values: Floats) -> str:
+def _sum(side: MatchedText) -> str:
     """(.98 + .71 + ...) / 7, or with weights (1.2·.98 + ...) / 6.3."""
-    counted = [index for index in range(len(tokens)) if weights[index] > 0]
-    equal = len({round(float(weights[index]), 9) for index in counted}) == 1
+    weights, values = side.weights, side.values
+    counted = [place for place in range(len(side.tokens)) if weights[place] > 0]
+    equal = len({round(float(weights[place]), 9) for place in counted}) == 1
     terms = [f"{values[i]:.3f}" if equal else f"{weights[i]:.2f}·{values[i]:.3f}" for i in counted]
     return f"({' + '.join(terms)}) / {len(counted) if equal else f'{weights.sum():.2f}'}"
