@@ -49,11 +49,11 @@ async function startApp() {
       },
     });
     form.restore(state.pair, state.view);
-    byId("align").disabled = false; // before, it would send the form to nobody
+    byId("align").disabled = false; // it does nothing until the form is wired
     addEventListener("hashchange", () => {
-      const found = readFragment();
-      if (!found) return;
-      Object.assign(state, found);
+      const linked = readFragment();
+      if (!linked) return;
+      Object.assign(state, linked);
       tabs.show(state.tab);
       form.restore(state.pair, state.view);
       if (state.corpus) corpus?.apply(state.corpus);
@@ -85,15 +85,15 @@ async function startApp() {
   }
 }
 
-/** Tabs by mouse and by arrow keys; `go` is a step that Back undoes, `show` only shows. */
+/** Tabs by mouse and arrow keys; `go` shows a tab and adds a step to the browser's history, `show` only shows it. */
 function startTabs(onStep) {
   const buttons = APP_TABS.map((name) => byId(`tab-${name}`));
   function show(name) {
     const chosen = APP_TABS.includes(name) ? name : APP_TABS[0];
-    APP_TABS.forEach((one, place) => {
-      buttons[place].setAttribute("aria-selected", String(one === chosen));
-      buttons[place].tabIndex = one === chosen ? 0 : -1;
-      byId(one).hidden = one !== chosen;
+    APP_TABS.forEach((tab, place) => {
+      buttons[place].setAttribute("aria-selected", String(tab === chosen));
+      buttons[place].tabIndex = tab === chosen ? 0 : -1;
+      byId(tab).hidden = tab !== chosen;
     });
   }
   function go(name) {
@@ -111,13 +111,13 @@ function startTabs(onStep) {
     });
   });
   document.querySelector(".skip-link").addEventListener("click", (event) => {
-    event.preventDefault(); // its address would take the place of ours
+    event.preventDefault(); // following the link would replace the state in the address
     byId("main").focus();
   });
   return { show, go };
 }
 
-/** Light, dark, or as the system has it; the choice is kept for this browser. */
+/** Light, dark, or the system's choice; what the reader chooses is stored in this browser. */
 function startTheme() {
   const button = byId("theme");
   const system = matchMedia("(prefers-color-scheme: dark)");
@@ -126,8 +126,8 @@ function startTheme() {
   const say = () => {
     button.textContent = isDark() ? "Light theme" : "Dark theme";
   };
-  const kept = localStorage.getItem("evalign-theme");
-  if (kept === "light" || kept === "dark") root.dataset.theme = kept;
+  const saved = localStorage.getItem("evalign-theme");
+  if (saved === "light" || saved === "dark") root.dataset.theme = saved;
   button.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
     localStorage.setItem("evalign-theme", root.dataset.theme);

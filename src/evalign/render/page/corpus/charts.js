@@ -1,4 +1,4 @@
-// What all charts of the corpus share: SVG elements, axes, the mark and the pattern of each system, points and areas as
+// Helpers that all charts of the corpus view use: SVG elements, axes, the mark and the pattern of each system, points and areas as
 // single paths (10,000 rows are one node), redrawing on resize, and saving a chart as SVG or PNG with its colours.
 
 import { download, el } from "../shared/dom.js";
@@ -44,7 +44,7 @@ const CHART_HATCHES = [
 ];
 
 const CHART_MARGIN = 12; // around a saved chart
-const CHART_NARROWEST = 160; // pixels; a holder that is narrower is not shown yet
+const CHART_NARROWEST = 160; // pixels; a narrower holder is not visible yet
 
 export const SYSTEM_STYLES = CHART_MARKS.length;
 
@@ -176,7 +176,7 @@ export function chartDownloads(holder, name, caption) {
   );
 }
 
-/** The chart as a file of its own: computed colours written out, the theme's background, a recipe line below. */
+/** The chart as SVG text: computed colours as attributes, the theme's background, the signature below. */
 function chartSource(svg, caption) {
   const copy = svg.cloneNode(true);
   const originals = [svg, ...svg.querySelectorAll("*")];

@@ -1,5 +1,5 @@
-// System against system: which is better, by how much and how surely, in words; wins, losses and ties; the rows where
-// they differ. In: the corpus table and its comparison (tested by Python); without one the server can be asked for it.
+// The section that compares two systems: verdicts in words, a chart of the differences, the texts of a chosen row.
+// In: the corpus table and its comparison; if it has none, a button asks the server for it.
 
 import { choiceGroup, labelledSelect } from "../shared/controls.js";
 import { announce, el } from "../shared/dom.js";
@@ -45,7 +45,7 @@ export function compareSection(context) {
     { class: "c-section", "aria-labelledby": "c-compare" },
     el("h2", { id: "c-compare", text: "System against system" }),
     el("div", { class: "row" }, first.node, second.node, asking.node),
-    asking.told,
+    asking.alert,
     verdicts,
     el(
       "div",
@@ -69,7 +69,7 @@ export function compareSection(context) {
     words.textContent = `Under the cursor: ${differenceWords(about, place)}. Click or Enter shows both texts.`;
   };
   const onOpen = (place) => {
-    details.replaceChildren(rowDetails(table, about.told.differences[place].pair, context.openPair, "both systems"));
+    details.replaceChildren(rowDetails(table, about.paired.differences[place].pair, context.openPair, "both systems"));
     announce(`Texts of ${differenceWords(about, place)}`);
   };
   let shownFor = "";
@@ -83,8 +83,8 @@ export function compareSection(context) {
       second.fill(choices, `=${state.b}`);
       plots.choose(state.plot);
       plotTitle.textContent = `Row by row: ${context.metric().metric} ${state.field}`;
-      const told = pairedDifferences(table, state.a, state.b, state.metric, state.field);
-      told.differences.sort((one, other) => one.difference - other.difference);
+      const paired = pairedDifferences(table, state.a, state.b, state.metric, state.field);
+      paired.differences.sort((first, second) => first.difference - second.difference);
       about = {
         table,
         metric: state.metric,
@@ -92,7 +92,7 @@ export function compareSection(context) {
         a: state.a,
         b: state.b,
         plot: state.plot,
-        told,
+        paired,
         onMove,
         onOpen,
       };
@@ -104,7 +104,7 @@ export function compareSection(context) {
       }
       verdicts.replaceChildren(...verdictNodes(context));
       asking.update();
-      const empty = !told.differences.length;
+      const empty = !paired.differences.length;
       holder.hidden = empty;
       words.textContent = empty
         ? "No row of the two systems answers the same input, so there is nothing to compare."
@@ -119,36 +119,36 @@ export function compareSection(context) {
 }
 
 function chooseSystems(context, which, system) {
-  const other = which === "a" ? "b" : "a";
+  const opposite = which === "a" ? "b" : "a";
   const patch = { [which]: system, page: 0 };
-  if (context.state[other] === system) patch[other] = context.state[which];
+  if (context.state[opposite] === system) patch[opposite] = context.state[which];
   context.set(patch);
 }
 
-/** The button that has the server test the differences, where there is one. */
+/** The button that asks the server to test the differences; hidden where there is no server. */
 function askForTest(context) {
-  const told = el("p", { class: "error", role: "alert", hidden: true });
+  const alert = el("p", { class: "error", role: "alert", hidden: true });
   const button = el("button", {
     type: "button",
     class: "main",
     text: "Test the differences",
     onclick: async () => {
       button.disabled = true;
-      told.hidden = true;
+      alert.hidden = true;
       announce("The server is testing the differences.");
       try {
         context.takeComparison(await testedComparison(context.compare, context.table, context.state.a));
         announce("The differences have been tested.");
       } catch (error) {
-        told.textContent = error.message;
-        told.hidden = false;
+        alert.textContent = error.message;
+        alert.hidden = false;
       }
       button.disabled = false;
     },
   });
   return {
     node: button,
-    told,
+    alert,
     update() {
       const { table, state } = context;
       const tested = versusOf(table.doc.comparison, context.metric().metric, state.a, state.b);

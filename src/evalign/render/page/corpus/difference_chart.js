@@ -1,5 +1,5 @@
-// Two systems row by row: differences in rising order, or one system's scores against the other's. A cursor walks over
-// the rows by pointer or arrow keys and says what it meets; Enter or a click opens the two texts.
+// Two systems row by row: differences in rising order, or one system's scores against the other's. A cursor moves
+// over the rows by pointer or arrow keys and announces the row; Enter or a click opens the two texts.
 
 import { numberText, scoreDigits } from "../shared/number_text.js";
 import { bottomAxis, dotsPath, fittedText, leftAxis, svgEl } from "./charts.js";
@@ -16,12 +16,12 @@ const DIFFERENCE_KEYS = {
   End: Infinity,
 };
 
-/** The chart of `about`: {table, metric, field, a, b, told, plot, at, onMove(place), onOpen(place)}. */
+/** The chart of `about`: {table, metric, field, a, b, paired, plot, at, onMove(place), onOpen(place)}. */
 export function differenceChart(about, width) {
   const height = Math.round(Math.min(360, Math.max(220, width * (about.plot === "scatter" ? 0.8 : 0.42))));
   const frame = { left: 58, right: width - 10, top: 26, bottom: height - 40, width, height };
   const svg = svgEl("svg", { class: "c-chart", width, height });
-  if (!about.told.differences.length) return svg;
+  if (!about.paired.differences.length) return svg;
   const drawn = about.plot === "scatter" ? scatterPlot(about, frame) : sortedPlot(about, frame);
   const cursor = svgEl("g", { class: "c-cursor", "data-cursor": "", "aria-hidden": "true" });
   const slider = svgEl("rect", {
@@ -33,12 +33,12 @@ export function differenceChart(about, width) {
     role: "slider",
     tabindex: 0,
     "aria-valuemin": 1,
-    "aria-valuemax": about.told.differences.length,
+    "aria-valuemax": about.paired.differences.length,
     "aria-label": `Rows by difference of ${systemLabel(about.b)} and ${systemLabel(about.a)}, Enter shows the texts`,
   });
-  let at = Math.min(about.at, about.told.differences.length - 1);
+  let at = Math.min(about.at, about.paired.differences.length - 1);
   const move = (place) => {
-    at = Math.max(0, Math.min(about.told.differences.length - 1, place));
+    at = Math.max(0, Math.min(about.paired.differences.length - 1, place));
     cursor.replaceChildren(...drawn.cursor(at));
     slider.setAttribute("aria-valuenow", at + 1);
     slider.setAttribute("aria-valuetext", differenceWords(about, at));
@@ -65,18 +65,18 @@ export function differenceChart(about, width) {
 }
 
 /** "row 7: 0.61 -> 0.72 (+0.11)". */
-export function differenceWords({ table, metric, field, told }, place) {
-  const { pair, difference } = told.differences[place];
+export function differenceWords({ table, metric, field, paired }, place) {
+  const { pair, difference } = paired.differences[place];
   const values = table.values(metric, field);
   const digits = scoreDigits(table.metrics[metric]);
-  const [one, other] = pair.map((row) => numberText(values[row], digits));
-  return `row ${table.rows[pair[0]].id}: ${one} \u2192 ${other} (${numberText(difference, digits, true)})`;
+  const [before, after] = pair.map((row) => numberText(values[row], digits));
+  return `row ${table.rows[pair[0]].id}: ${before} \u2192 ${after} (${numberText(difference, digits, true)})`;
 }
 
 function sortedPlot(about, frame) {
-  const { differences } = about.told;
+  const { differences } = about.paired;
   const { top, bottom, left, right } = frame;
-  const far = Math.max(...[differences[0], differences.at(-1)].map((one) => Math.abs(one.difference)), 1e-9);
+  const far = Math.max(...[differences[0], differences.at(-1)].map((extreme) => Math.abs(extreme.difference)), 1e-9);
   const y = (value) => (top + bottom) / 2 - ((value / far) * (bottom - top)) / 2;
   const step = (right - left) / differences.length;
   const bars = (keep) =>
@@ -137,7 +137,7 @@ function sortedPlot(about, frame) {
 }
 
 function scatterPlot(about, frame) {
-  const { differences } = about.told;
+  const { differences } = about.paired;
   const values = about.table.values(about.metric, about.field);
   const both = differences.map(({ pair }) => [values[pair[0]], values[pair[1]]]);
   const flat = both.flat();
@@ -148,7 +148,7 @@ function scatterPlot(about, frame) {
   const { top, bottom, left, right } = frame;
   const x = (value) => left + ((value - low) / (high - low)) * (right - left);
   const y = (value) => bottom - ((value - low) / (high - low)) * (bottom - top);
-  const points = both.map(([one, other]) => [x(one), y(other)]);
+  const points = both.map(([ofA, ofB]) => [x(ofA), y(ofB)]);
   const higher = about.table.metrics[about.metric].higher_is_better;
   const path = (style, keep) =>
     svgEl("path", {

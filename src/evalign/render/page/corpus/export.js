@@ -1,5 +1,5 @@
-// What a reader takes home from a corpus: rows as CSV or JSONL, the whole document as JSON, or one HTML file.
-// In: the corpus document. Out: text that Python reads back as it was.
+// Files of a corpus: rows as CSV or JSONL, the whole document as JSON, or one HTML file.
+// In: the corpus document. Out: text from which Python reads the same rows.
 
 import { csvLines } from "../shared/csv_writer.js";
 import { announce, download, el } from "../shared/dom.js";
@@ -35,7 +35,7 @@ export function exportButtons(doc, exportHtml) {
   );
 }
 
-/** One line per row, RFC 4180: id, system, every field of every metric, flags, errors, human, texts, and the recipe. */
+/** One line per row, RFC 4180: id, system, every field of every metric, flags, errors, human, texts, and the signatures. */
 function corpusCsv(doc) {
   const references = doc.rows.reduce((most, row) => Math.max(most, row.references?.length ?? 0), 0);
   const columns = doc.metrics.flatMap((metric, place) =>

@@ -8,6 +8,7 @@ import { sortedMetric } from "./row_order.js";
 import { flagChips } from "./summary.js";
 import { systemLabel } from "./table.js";
 
+/** The entry at a place of the list; `scale` is made by `itemScale`. */
 export function rowItem(context, item, place, scale) {
   const { table } = context;
   const rows = item.rows.map((index) => table.rows[index]);
@@ -63,15 +64,15 @@ export function rowItem(context, item, place, scale) {
       : null,
   );
   const lines = texts
-    ? rows.map((one) =>
+    ? rows.map((shown) =>
         el(
           "p",
           { class: "c-line" },
-          pair ? systemName(table, one) : "",
+          pair ? systemName(table, shown) : "",
           pair ? " " : "",
-          one.candidate.trim() === ""
+          shown.candidate.trim() === ""
             ? el("span", { class: "soft", text: "(empty text)" })
-            : el("bdi", { class: "c-line-text", dir: "auto", text: one.candidate }),
+            : el("bdi", { class: "c-line-text", dir: "auto", text: shown.candidate }),
         ),
       )
     : [];
@@ -128,6 +129,7 @@ function shownScore(state, item) {
   return state.sort.startsWith("m:") ? item.value : item.score;
 }
 
+/** The range of all listed values, for the bars: {low, high, far}. */
 export function itemScale(items) {
   const values = items
     .map((item) => (item.rows.length > 1 ? item.value : item.score))
@@ -162,5 +164,5 @@ function rowNotes({ table, state }, item) {
   }
   const row = table.rows[index];
   if (row.errors.some(Boolean)) notes.push(el("span", { class: "c-chip c-chip-error", text: "failed" }));
-  return [...notes, ...flagChips([...new Set(item.rows.flatMap((one) => table.rows[one].flags.flat()))])];
+  return [...notes, ...flagChips([...new Set(item.rows.flatMap((index) => table.rows[index].flags.flat()))])];
 }

@@ -1,5 +1,5 @@
-// The rows themselves: worst first, or by any other score, by the difference of two systems, by people's rating or by
-// where metric and people disagree; narrowed by system, text, flags and the brushed range; one page at a time.
+// The section that lists the rows, one page at a time: controls for the order and for filters by system, text, flags and
+// range of scores. Which rows are listed in which order is decided in row_order.js.
 
 import { labelledSelect, pager } from "../shared/controls.js";
 import { announce, el } from "../shared/dom.js";

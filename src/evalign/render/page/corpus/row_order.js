@@ -9,7 +9,7 @@ export function listedRows(context) {
   const { table, state } = context;
   const range = table.values(state.metric, state.field);
   const top = range.reduce((most, value) => (value > most ? value : most), -Infinity);
-  const wanted = state.search.trim().toLowerCase();
+  const searched = state.search.trim().toLowerCase();
   const fits = (index) => {
     const row = table.rows[index];
     return (
@@ -17,7 +17,7 @@ export function listedRows(context) {
       (state.show !== "flagged" || row.flags.some((flags) => flags.length)) &&
       (state.show !== "failed" || row.errors.some(Boolean)) &&
       (!state.range || insideRange(range[index], state.range, top)) &&
-      (!wanted || rowText(row).includes(wanted))
+      (!searched || rowText(row).includes(searched))
     );
   };
   const { kind, descending, column } = sortPlan(context);
@@ -36,10 +36,10 @@ export function listedRows(context) {
   const key =
     state.sort === "apart" || state.sort === "disagree" ? (item) => Math.abs(item.value) : (item) => item.value;
   const sign = descending ? -1 : 1;
-  return items.sort((one, other) => {
-    const [mine, theirs] = [key(one), key(other)];
+  return items.sort((first, second) => {
+    const [mine, theirs] = [key(first), key(second)];
     if (Number.isNaN(mine) || Number.isNaN(theirs)) return Number(Number.isNaN(mine)) - Number(Number.isNaN(theirs));
-    return sign * (mine - theirs) || one.rows[0] - other.rows[0];
+    return sign * (mine - theirs) || first.rows[0] - second.rows[0];
   });
 }
 
@@ -66,6 +66,7 @@ function sortPlan({ table, state }) {
   return { kind: "rows", descending: (name === "best") === higher, column: table.values(state.metric, state.field) };
 }
 
+/** The entries of the select that chooses the order: [value, text] or [group, entries]. */
 export function sortChoices({ table, state }) {
   const metric = table.metrics[state.metric];
   /** @type {any[]} */
@@ -97,16 +98,22 @@ export function sortChoices({ table, state }) {
       ],
     ]);
   }
-  const others = table.metrics.flatMap((one, place) => one.fields.map((field) => [`m:${place}:${field}`, one, field]));
+  const others = table.metrics.flatMap((metric, place) =>
+    metric.fields.map((field) => [`m:${place}:${field}`, metric, field]),
+  );
   if (others.length > 1) {
     choices.push([
       "Worst first by",
-      others.map(([value, one, field]) => [value, one.fields.length > 1 ? `${one.metric} ${field}` : one.metric]),
+      others.map(([value, metric, field]) => [
+        value,
+        metric.fields.length > 1 ? `${metric.metric} ${field}` : metric.metric,
+      ]),
     ]);
   }
   return choices;
 }
 
+/** The metric whose score the list is sorted by. */
 export function sortedMetric(table, state) {
   const [name, place] = state.sort.split(":");
   return table.metrics[name === "m" ? place : state.metric] ?? table.metrics[state.metric];

@@ -22,8 +22,8 @@ export function binButtons(context, { lanes, edges }, place, bottom) {
   const { state } = context;
   const digits = scoreDigits(context.metric());
   let start = null;
-  const select = (one, other) => {
-    const range = [edges[Math.min(one, other)], edges[Math.max(one, other) + 1]];
+  const select = (first, last) => {
+    const range = [edges[Math.min(first, last)], edges[Math.max(first, last) + 1]];
     const same = state.range && state.range[0] === range[0] && state.range[1] === range[1];
     context.set({ range: same ? null : range, page: 0 });
   };
@@ -62,7 +62,7 @@ export function binButtons(context, { lanes, edges }, place, bottom) {
       },
       onpointermove: (event) => {
         if (start === null) return;
-        const [low, high] = [start, binAt(event)].sort((one, other) => one - other);
+        const [low, high] = [start, binAt(event)].sort((first, second) => first - second);
         buttons.forEach((button, bin) => button.classList.toggle("c-brushed", bin >= low && bin <= high));
       },
       onpointerup: (event) => {

@@ -2,9 +2,9 @@
 // an axis. Pure functions.
 
 const NUMBER_GRID = 128; // points of a violin's outline
-const NUMBER_FINE = 512; // cells that values are sorted into before their density is taken: 10,000 rows stay quick
+const NUMBER_FINE = 512; // cells that values are binned into before their density is computed, so that 10,000 rows stay fast
 
-/** The finite numbers among some, in rising order. */
+/** The finite numbers of a list, in rising order. */
 export function sortedNumbers(values) {
   return Float64Array.from(values).filter(Number.isFinite).sort();
 }
@@ -18,7 +18,7 @@ export function quantile(sorted, share) {
   return sorted[below] + (sorted[above] - sorted[below]) * (place - below);
 }
 
-/** A sum that loses nothing to rounding that a reader could see (Neumaier). */
+/** The sum of a list by Neumaier's compensated summation. */
 export function exactSum(values) {
   let sum = 0;
   let lost = 0;
@@ -30,12 +30,12 @@ export function exactSum(values) {
   return sum + lost;
 }
 
-/** Round edges of about `wanted` bins around all values; at least one bin. */
-export function binEdges(sorted, wanted) {
+/** Round edges of about `count` bins around all values; at least one bin. */
+export function binEdges(sorted, count) {
   if (!sorted.length) return [0, 1];
   const low = sorted[0];
   const high = sorted[sorted.length - 1];
-  const step = roundStep(high > low ? (high - low) / wanted : Math.abs(high) / 20 || 0.1);
+  const step = roundStep(high > low ? (high - low) / count : Math.abs(high) / 20 || 0.1);
   const edge = (place) => Number((place * step).toPrecision(12));
   const air = high > low ? 0 : 2; // a single value stands in the middle of a few bins
   let first = Math.floor(low / step) - air;
@@ -80,7 +80,7 @@ export function densityOf(sorted) {
 
 /** The place of each value among all: 0 the lowest, 100 the highest, ties share their mean place, 50 if alone. */
 export function percentiles(values) {
-  const order = values.map((_value, index) => index).sort((one, other) => values[one] - values[other]);
+  const order = values.map((_value, index) => index).sort((first, second) => values[first] - values[second]);
   const places = new Array(values.length).fill(50);
   if (values.length < 2) return places;
   for (let start = 0; start < order.length;) {
@@ -95,8 +95,8 @@ export function percentiles(values) {
 }
 
 /** Round values for the ticks of an axis. */
-export function axisTicks(low, high, wanted) {
-  const step = roundStep((high - low) / Math.max(wanted, 1));
+export function axisTicks(low, high, count) {
+  const step = roundStep((high - low) / Math.max(count, 1));
   const ticks = [];
   for (let place = Math.ceil(low / step - 1e-9); place * step <= high + step * 1e-9; place += 1) {
     ticks.push(Number((place * step).toPrecision(12)));
@@ -112,7 +112,7 @@ function roundStep(rough) {
   );
 }
 
-/** Silverman's rule, with a floor so that many equal values do not make a needle. */
+/** Silverman's rule, with a floor so that many equal values do not become a single spike. */
 function kernelWidth(sorted) {
   const mean = exactSum(sorted) / sorted.length;
   const deviation = Math.sqrt(exactSum(sorted.map((value) => (value - mean) ** 2)) / sorted.length);

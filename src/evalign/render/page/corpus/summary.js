@@ -1,5 +1,5 @@
-// The table that answers first: every system under every metric, with intervals, failures and flags; a column's head
-// chooses the metric that the sections below show. Next to it the choice of the field and the recipe line.
+// The table of scores: every system under every metric, with intervals, failures and flags; a click on a column's head
+// chooses the metric that the sections below show. Below it the choice of the field and the signature.
 
 import { choiceGroup } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
@@ -39,7 +39,7 @@ function systemScore(result, field) {
 /** "mean" or "corpus score". */
 function scoreKind(table, metric, field) {
   return table.doc.results.some(
-    (one) => one.metric === table.metrics[metric].metric && one.corpus?.[field] !== undefined,
+    (result) => result.metric === table.metrics[metric].metric && result.corpus?.[field] !== undefined,
   )
     ? "corpus"
     : "mean";
@@ -154,8 +154,10 @@ function scoreCell(table, { system, place, field, best, chosen }) {
 
 /** The interval that a comparison has computed for the main field, if that was over the very same rows. */
 function comparedInterval(table, metric, field, result) {
-  const compared = table.doc.comparison?.results.find((one) => one.metric === metric.metric && one.field === field);
-  const entry = compared?.n === result?.n && compared?.systems.find((one) => one.system === result.system);
+  const compared = table.doc.comparison?.results.find(
+    (tested) => tested.metric === metric.metric && tested.field === field,
+  );
+  const entry = compared?.n === result?.n && compared?.systems.find((system) => system.system === result.system);
   return entry && typeof entry.low === "number" ? [entry.low, entry.high] : null;
 }
 

@@ -1,5 +1,5 @@
 // A corpus document as columns of numbers: values by metric and field, rows by system, rows of two systems in pairs,
-// human ratings. In: the parsed document. Out: a table of plain arrays, made lazily and once; no DOM in here.
+// human ratings. In: the parsed document. Out: a table of plain arrays, computed when first needed; no DOM.
 
 import { percentiles } from "./statistics.js";
 
@@ -22,7 +22,7 @@ export function corpusTable(doc) {
     rowsOf: (system) => rowsOf.get(system) ?? [],
     values: (metric, field) => once(`v ${metric} ${field}`, () => scoreColumn(doc, metric, field)),
     result: (system, metric) =>
-      doc.results.find((one) => one.system === system && one.metric === doc.metrics[metric].metric) ?? null,
+      doc.results.find((result) => result.system === system && result.metric === doc.metrics[metric].metric) ?? null,
     human: () => once("human", () => humanColumn(doc)),
     disagreement: (metric, field) => once(`d ${metric} ${field}`, () => disagreementColumn(table, metric, field)),
     pairs: (a, b) => once(`p ${JSON.stringify([a, b])}`, () => pairedRows(table, a, b)),
@@ -37,25 +37,25 @@ export function systemLabel(system) {
   return system === "" ? "unnamed system" : system;
 }
 
-/** Differences b - a of the pairs that both have a score, and how often b is better; a tie is within rounding. */
+/** Differences b - a of the pairs that both have a score, and how often b is better; the document says up to which difference a pair is a tie. */
 export function pairedDifferences(table, a, b, metric, field) {
   const values = table.values(metric, field);
   const sign = table.metrics[metric].higher_is_better ? 1 : -1;
-  const told = { differences: [], wins: 0, losses: 0, ties: 0, missing: 0, mean: 0 };
+  const paired = { differences: [], wins: 0, losses: 0, ties: 0, missing: 0, mean: 0 };
   for (const pair of table.pairs(a, b).pairs) {
     const difference = values[pair[1]] - values[pair[0]];
     if (Number.isNaN(difference)) {
-      told.missing += 1;
+      paired.missing += 1;
       continue;
     }
-    told.differences.push({ pair, difference });
-    if (sign * difference > table.tie) told.wins += 1;
-    else if (sign * difference < -table.tie) told.losses += 1;
-    else told.ties += 1;
-    told.mean += difference;
+    paired.differences.push({ pair, difference });
+    if (sign * difference > table.tie) paired.wins += 1;
+    else if (sign * difference < -table.tie) paired.losses += 1;
+    else paired.ties += 1;
+    paired.mean += difference;
   }
-  told.mean /= told.differences.length || 1;
-  return told;
+  paired.mean /= paired.differences.length || 1;
+  return paired;
 }
 
 function scoreColumn(doc, metric, field) {
@@ -93,7 +93,7 @@ function pairedRows(table, a, b) {
     const pairs = [...first]
       .filter(([key]) => second.has(key))
       .map(([key, row]) => [row, second.get(key)])
-      .filter(([one, other]) => inputKey(table.rows[one]) === inputKey(table.rows[other]));
+      .filter(([first, second]) => inputKey(table.rows[first]) === inputKey(table.rows[second]));
     const alone = first.size + second.size - 2 * pairs.length;
     if (pairs.length > best.pairs.length) best = { how, pairs, alone };
     if (!best.alone) break;
@@ -125,11 +125,11 @@ function inputKey(row) {
 }
 
 function failedRows(doc) {
-  const found = [];
+  const failures = [];
   doc.rows.forEach((row, index) =>
     row.errors.forEach((error, metric) => {
-      if (error) found.push({ row: index, metric, error });
+      if (error) failures.push({ row: index, metric, error });
     }),
   );
-  return found;
+  return failures;
 }

@@ -14,7 +14,7 @@ export async function testedComparison(compare, table, baseline, signal) {
   return { ...comparisons[0], results, paired_by: table.pairs(order[0], order[1]).how };
 }
 
-/** Many rows or systems cost the server too much: then with fewer resamples, which the comparison tells. */
+/** Asks again with fewer resamples if the server refuses the work; the comparison says how many were drawn. */
 async function testedWith(compare, body, signal) {
   for (const samples of [1000, 300, 100]) {
     try {
@@ -41,15 +41,15 @@ function scoresOf(table, place, together) {
 }
 
 function commonRows(table, order) {
-  const [first, ...others] = order;
-  let kept = table.rowsOf(first);
-  const partners = others.map((other) => new Map(table.pairs(first, other).pairs));
-  for (const partner of partners) kept = kept.filter((row) => partner.has(row));
-  const together = new Map([[first, kept]]);
-  others.forEach((other, place) =>
+  const [first, ...systems] = order;
+  let common = table.rowsOf(first);
+  const partners = systems.map((system) => new Map(table.pairs(first, system).pairs));
+  for (const partner of partners) common = common.filter((row) => partner.has(row));
+  const together = new Map([[first, common]]);
+  systems.forEach((system, place) =>
     together.set(
-      other,
-      kept.map((row) => partners[place].get(row)),
+      system,
+      common.map((row) => partners[place].get(row)),
     ),
   );
   return together;

@@ -29,10 +29,10 @@ export function verdictNodes(context) {
 
 /** What a comparison says of b against a under one metric, whichever was its baseline; null if it says nothing. */
 export function versusOf(comparison, spec, a, b) {
-  const result = comparison?.results.find((one) => one.metric === spec);
+  const result = comparison?.results.find((tested) => tested.metric === spec);
   if (!result || ![a, b].includes(comparison.baseline)) return null;
   const flipped = comparison.baseline === b;
-  const entry = result.systems.find((one) => one.system === (flipped ? a : b));
+  const entry = result.systems.find((system) => system.system === (flipped ? a : b));
   if (!entry || typeof entry.difference !== "number") return null;
   const turned = flipped
     ? {
@@ -119,31 +119,36 @@ function verdictItem(context, metric, place) {
       countsBar(counted),
     );
   }
-  const said = verdictWords(versus, metric, a, b);
-  const sign = { better: "\u25b2", worse: "\u25bc", unclear: "\u2248" }[said.kind];
+  const verdict = verdictWords(versus, metric, a, b);
+  const sign = { better: "\u25b2", worse: "\u25bc", unclear: "\u2248" }[verdict.kind];
   const tests = Object.entries(versus.tests)
     .map(([test, p]) => `${test} ${pText(p)}`)
     .join(", ");
   return el(
     "li",
-    { class: `c-verdict c-${said.kind}` },
-    el("span", { class: `c-sign c-${said.kind}-sign`, "aria-hidden": "true", text: sign }),
+    { class: `c-verdict c-${verdict.kind}` },
+    el("span", { class: `c-sign c-${verdict.kind}-sign`, "aria-hidden": "true", text: sign }),
     el(
       "div",
       {},
       about,
-      el("p", { class: "c-verdict-words", title: tests }, el("strong", { text: `${said.words}: ` }), said.numbers),
+      el(
+        "p",
+        { class: "c-verdict-words", title: tests },
+        el("strong", { text: `${verdict.words}: ` }),
+        verdict.numbers,
+      ),
       counts,
     ),
     el("div", { class: "c-verdict-pictures" }, intervalPicture(versus, metric), countsBar(versus)),
   );
 }
 
-/** The interval of the difference around zero, better to the right; decoration beside the sentence. */
+/** The interval of the difference around zero, better to the right; the sentence beside it says the same. */
 function intervalPicture(versus, metric) {
   if (typeof versus.low !== "number") return "";
   const sign = metric.higher_is_better ? 1 : -1;
-  const ends = [versus.low, versus.high].map((value) => sign * value).sort((one, other) => one - other);
+  const ends = [versus.low, versus.high].map((value) => sign * value).sort((first, second) => first - second);
   const far = Math.max(Math.abs(ends[0]), Math.abs(ends[1]), 1e-9) * 1.1;
   const x = (value) => 80 + (value / far) * 76;
   return svgEl(
@@ -192,23 +197,25 @@ function readingHelp(comparison) {
 }
 
 function rankTable({ table, state }) {
-  const result = table.doc.comparison.results.find((one) => one.metric === table.metrics[state.metric].metric);
+  const result = table.doc.comparison.results.find((tested) => tested.metric === table.metrics[state.metric].metric);
   if (!result || result.systems.some((one) => one.rank === undefined)) return [];
   const digits = scoreDigits(table.metrics[state.metric]);
   const order = [...result.systems].sort(
-    (one, other) =>
-      one.rank - other.rank || (result.higher_is_better ? other.score - one.score : one.score - other.score),
+    (first, second) =>
+      first.rank - second.rank || (result.higher_is_better ? second.score - first.score : first.score - second.score),
   );
-  const body = order.map((one) =>
+  const body = order.map((ranked) =>
     el(
       "tr",
       {},
-      el("th", { scope: "row" }, el("bdi", { text: systemLabel(one.system) })),
-      el("td", { text: String(one.rank) }),
-      el("td", { text: numberText(one.score, digits) }),
+      el("th", { scope: "row" }, el("bdi", { text: systemLabel(ranked.system) })),
+      el("td", { text: String(ranked.rank) }),
+      el("td", { text: numberText(ranked.score, digits) }),
       el("td", {
         text:
-          typeof one.low === "number" ? `[${numberText(one.low, digits)}, ${numberText(one.high, digits)}]` : "\u2013",
+          typeof ranked.low === "number"
+            ? `[${numberText(ranked.low, digits)}, ${numberText(ranked.high, digits)}]`
+            : "\u2013",
       }),
     ),
   );

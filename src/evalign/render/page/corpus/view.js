@@ -33,7 +33,7 @@ export function corpusView(root, doc, options = {}) {
   };
 }
 
-function corpusDrawn(root, doc, options, wanted) {
+function corpusDrawn(root, doc, options, requested) {
   if (checkFormat(doc) !== "evalign.corpus") throw new Error("Expected a corpus document, not an alignment.");
   const table = corpusTable(doc);
   if (!doc.metrics.length || !doc.rows.length) {
@@ -49,7 +49,7 @@ function corpusDrawn(root, doc, options, wanted) {
   }
   const context = {
     table,
-    state: corpusState(table, wanted),
+    state: corpusState(table, requested),
     openPair: options.openPair,
     compare: options.compare,
     metric: () => table.metrics[context.state.metric],
@@ -114,30 +114,32 @@ function corpusHead(doc, options) {
 }
 
 /** A whole state from what an address or a caller says; anything unknown falls back to the default. */
-function corpusState(table, wanted) {
+function corpusState(table, requested) {
   const place =
-    typeof wanted.metric === "number" ? wanted.metric : table.metrics.findIndex((one) => one.metric === wanted.metric);
+    typeof requested.metric === "number"
+      ? requested.metric
+      : table.metrics.findIndex((metric) => metric.metric === requested.metric);
   const metric = table.metrics[place] ? place : 0;
   const { fields, main } = table.metrics[metric];
   const system = (name, fallback) => (table.systems.includes(name) ? name : fallback);
   const baseline = table.doc.comparison?.baseline;
-  const a = system(wanted.a, system(baseline, table.systems[0]));
+  const a = system(requested.a, system(baseline, table.systems[0]));
   const others = table.systems.filter((name) => name !== a);
   const isEnd = (end) => end === null || Number.isFinite(end);
-  const range = Array.isArray(wanted.range) && wanted.range.length === 2 && wanted.range.every(isEnd);
+  const range = Array.isArray(requested.range) && requested.range.length === 2 && requested.range.every(isEnd);
   return {
     metric,
-    field: fields.includes(wanted.field) ? wanted.field : main,
-    picture: wanted.picture === "violin" ? "violin" : "histogram",
-    plot: wanted.plot === "scatter" ? "scatter" : "sorted",
-    sort: typeof wanted.sort === "string" ? wanted.sort : "worst",
-    system: system(wanted.system, null),
-    show: ["flagged", "failed"].includes(wanted.show) ? wanted.show : "all",
-    search: typeof wanted.search === "string" ? wanted.search : "",
-    range: range ? wanted.range : null,
-    page: Number.isInteger(wanted.page) && wanted.page > 0 ? wanted.page : 0,
+    field: fields.includes(requested.field) ? requested.field : main,
+    picture: requested.picture === "violin" ? "violin" : "histogram",
+    plot: requested.plot === "scatter" ? "scatter" : "sorted",
+    sort: typeof requested.sort === "string" ? requested.sort : "worst",
+    system: system(requested.system, null),
+    show: ["flagged", "failed"].includes(requested.show) ? requested.show : "all",
+    search: typeof requested.search === "string" ? requested.search : "",
+    range: range ? requested.range : null,
+    page: Number.isInteger(requested.page) && requested.page > 0 ? requested.page : 0,
     a,
-    b: others.includes(wanted.b) ? wanted.b : (others[0] ?? a),
+    b: others.includes(requested.b) ? requested.b : (others[0] ?? a),
   };
 }
 
@@ -156,14 +158,14 @@ function problemSection(table) {
       error,
     ];
   });
-  const found = [...table.problems.map(({ place, message }) => [place, "", message]), ...failures];
-  if (!found.length) return [];
+  const problems = [...table.problems.map(({ place, message }) => [place, "", message]), ...failures];
+  if (!problems.length) return [];
   const list = el("ul", { class: "c-problems" });
-  const pages = Math.ceil(found.length / CORPUS_PROBLEMS);
+  const pages = Math.ceil(problems.length / CORPUS_PROBLEMS);
   const show = (page) => {
     const start = page * CORPUS_PROBLEMS;
     list.replaceChildren(
-      ...found
+      ...problems
         .slice(start, start + CORPUS_PROBLEMS)
         .map(([place, metric, message]) =>
           el(
@@ -185,7 +187,7 @@ function problemSection(table) {
         "section",
         { class: "c-section", "aria-labelledby": "c-problems" },
         el("h2", { id: "c-problems", tabindex: -1, text: "What went wrong" }),
-        el("p", { class: "soft", text: `${countOf(found.length, "problem")}; all other rows were scored.` }),
+        el("p", { class: "soft", text: `${countOf(problems.length, "problem")}; all other rows were scored.` }),
         list,
         pages > 1 ? turn.node : null,
       ),

@@ -39,7 +39,7 @@ export function likelyCard(model, unit, { pinned, threshold }) {
   );
 }
 
-/** What stands there while no token is in focus. */
+/** The card's content while no token is in focus: what the keys do. */
 export function likelyHint() {
   const keys = [
     ["point, Tab", "a token: its numbers"],
@@ -67,21 +67,21 @@ export function leastLikely(model, threshold, goTo) {
     const why = "One of the texts is empty: the model was not asked, and every token has the lowest value.";
     return [heading, el("p", { class: "soft", text: why })];
   }
-  const below = model.tokens.filter((one) => one.value < threshold).length;
+  const below = model.tokens.filter((token) => token.value < threshold).length;
   const items = model.rising.slice(0, LIKELY_LISTED).map((token) => {
-    const one = model.tokens[token];
-    const mark = one.value < threshold ? " weak" : "";
+    const facts = model.tokens[token];
+    const mark = facts.value < threshold ? " weak" : "";
     return el(
       "li",
       {},
       el(
         "button",
         { type: "button", class: "likely-button", onclick: () => goTo(model.place[token]) },
-        el("bdi", { class: `pair-sample ${one.shade}${mark}`, text: one.label }),
+        el("bdi", { class: `pair-sample ${facts.shade}${mark}`, text: facts.label }),
         " ",
-        el("span", { text: fourDigits(one.value) }),
+        el("span", { text: fourDigits(facts.value) }),
         " ",
-        el("span", { class: "soft", text: likelyPercent(one.value) }),
+        el("span", { class: "soft", text: likelyPercent(facts.value) }),
       ),
     );
   });
@@ -118,25 +118,25 @@ export function likelyLegend(bounds) {
 function tokenTable({ model, threshold }) {
   const caption = `Tokens of the ${model.side.of}, ${model.direction.name}`;
   const columns = ["token", "log-probability", "probability", "rank", "marks"];
-  const row = (one) =>
+  const row = (token) =>
     el(
       "tr",
       {},
-      el("th", { scope: "row" }, el("bdi", { text: one.label })),
-      el("td", { text: fourDigits(one.value) }),
-      el("td", { text: likelyPercent(one.value) }),
-      el("td", { text: one.rank }),
-      el("td", { class: "name", text: likelyMarks(one, threshold).join(", ") }),
+      el("th", { scope: "row" }, el("bdi", { text: token.label })),
+      el("td", { text: fourDigits(token.value) }),
+      el("td", { text: likelyPercent(token.value) }),
+      el("td", { text: token.rank }),
+      el("td", { class: "name", text: likelyMarks(token, threshold).join(", ") }),
     );
   return scrollTable(caption, columns, model.tokens.map(row), { text: [0, 4] });
 }
 
-function likelyMarks(one, threshold) {
+function likelyMarks(token, threshold) {
   const marks = [
-    one.value < threshold && "unlikely",
-    one.impossible && "impossible",
-    one.unknown && "unknown",
-    one.special && "special",
+    token.value < threshold && "unlikely",
+    token.impossible && "impossible",
+    token.unknown && "unknown",
+    token.special && "special",
   ];
   return marks.filter(Boolean);
 }
@@ -155,14 +155,14 @@ function cardWarnings(unit, threshold) {
 
 /** Tokens that share these characters or have none of their own; the card's numbers are those of the least likely. */
 function cardParts(unit) {
-  const row = (one) =>
+  const row = (token) =>
     el(
       "tr",
       {},
-      el("th", { scope: "row" }, el("bdi", { text: one.label }), ` (${one.token + 1})`),
-      el("td", { text: fourDigits(one.value) }),
-      el("td", { text: likelyPercent(one.value) }),
-      el("td", { text: one.rank }),
+      el("th", { scope: "row" }, el("bdi", { text: token.label }), ` (${token.token + 1})`),
+      el("td", { text: fourDigits(token.value) }),
+      el("td", { text: likelyPercent(token.value) }),
+      el("td", { text: token.rank }),
     );
   const head = ["token", "log-prob.", "prob.", "rank"].map((name, place) =>
     el("th", { scope: "col", class: place ? null : "name", text: name }),

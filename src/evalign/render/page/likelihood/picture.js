@@ -3,53 +3,53 @@
 
 import { themeColour } from "../shared/dom.js";
 import { fourDigits } from "../shared/number_text.js";
-import { SCENE_MARGIN, sceneRecipe, sceneText, sceneWords } from "../shared/picture_text.js";
+import { PICTURE_MARGIN, pictureRecipe, pictureText, pictureWords } from "../shared/picture_text.js";
 import { likelyPercent, likelyShades } from "./token_facts.js";
 
-const SCENE_PANES = { head: 72, label: 22, below: 34, swatch: 128 };
+const PICTURE_PANES = { head: 72, label: 22, below: 34, swatch: 128 };
 
 /** Shapes of one direction: `shown` is {doc, model, panes: {read, predicted}, threshold}. */
-export function likelihoodScene({ doc, model, panes, threshold }) {
+export function likelihoodPicture({ doc, model, panes, threshold }) {
   const { direction } = model;
   const ink = (size, weight = 400) => ({ fill: themeColour("--ink"), size, weight });
   const soft = (size, weight = 400) => ({ fill: themeColour("--soft"), size, weight });
   const scores = Object.entries(doc.scores).map(([name, value]) => `${name} ${fourDigits(value)}`);
   const shapes = [
     { type: "rect", x: 0, y: 0, width: 0, height: 0, fill: themeColour("--paper") },
-    sceneText(SCENE_MARGIN, 34, direction.name, ink(17, 600)),
-    sceneText(SCENE_MARGIN, 56, [`mean ${fourDigits(direction.mean)}`, ...scores].join(" \u00b7 "), ink(14)),
+    pictureText(PICTURE_MARGIN, 34, direction.name, ink(17, 600)),
+    pictureText(PICTURE_MARGIN, 56, [`mean ${fourDigits(direction.mean)}`, ...scores].join(" \u00b7 "), ink(14)),
   ];
-  let bottom = SCENE_PANES.head;
+  let bottom = PICTURE_PANES.head;
   let right = 360;
   for (const [pane, name] of [
     [panes.read, `read: ${direction.read.of}`],
-    [panes.predicted, `predicted: ${direction.predicted.of}${sceneUnread(direction.predicted.dropped)}`],
+    [panes.predicted, `predicted: ${direction.predicted.of}${pictureUnread(direction.predicted.dropped)}`],
   ]) {
     const { width, height } = pane.text.getBoundingClientRect();
-    const place = { x: SCENE_MARGIN, y: bottom + SCENE_PANES.label };
-    shapes.push(sceneText(SCENE_MARGIN, place.y - 8, name, soft(13, 600)));
-    if (pane.spans && !model.empty) sceneShades(shapes, pane, model, threshold, place);
-    sceneWords(shapes, pane.text, place, themeColour);
-    bottom = place.y + height + SCENE_PANES.below - SCENE_PANES.label;
-    right = Math.max(right, width + SCENE_MARGIN);
+    const place = { x: PICTURE_MARGIN, y: bottom + PICTURE_PANES.label };
+    shapes.push(pictureText(PICTURE_MARGIN, place.y - 8, name, soft(13, 600)));
+    if (pane.spans && !model.empty) pictureShades(shapes, pane, model, threshold, place);
+    pictureWords(shapes, pane.text, place, themeColour);
+    bottom = place.y + height + PICTURE_PANES.below - PICTURE_PANES.label;
+    right = Math.max(right, width + PICTURE_MARGIN);
   }
-  const width = right + SCENE_MARGIN;
-  bottom = sceneLegend(shapes, likelyShades(doc.probability_bounds), width, bottom + SCENE_PANES.label, soft(12));
+  const width = right + PICTURE_MARGIN;
+  bottom = pictureLegend(shapes, likelyShades(doc.probability_bounds), width, bottom + PICTURE_PANES.label, soft(12));
   if (!model.empty) {
     const bound = `underlined: below ${threshold.toFixed(1)} (${likelyPercent(threshold)})`;
-    shapes.push(sceneText(SCENE_MARGIN, (bottom += 12), bound, soft(12)));
+    shapes.push(pictureText(PICTURE_MARGIN, (bottom += 12), bound, soft(12)));
   }
-  bottom = sceneRecipe(shapes, doc.signature, width, bottom, themeColour);
-  const height = bottom + SCENE_MARGIN;
+  bottom = pictureRecipe(shapes, doc.signature, width, bottom, themeColour);
+  const height = bottom + PICTURE_MARGIN;
   Object.assign(shapes[0], { width, height });
   return { width: Math.ceil(width), height: Math.ceil(height), shapes };
 }
 
-function sceneUnread(dropped) {
+function pictureUnread(dropped) {
   return dropped ? `; ${dropped} tokens behind it were left out` : "";
 }
 
-function sceneShades(shapes, { text, spans }, { units }, threshold, place) {
+function pictureShades(shapes, { text, spans }, { units }, threshold, place) {
   const corner = text.getBoundingClientRect();
   spans.forEach((span, index) => {
     const { least, special } = units[index];
@@ -66,14 +66,14 @@ function sceneShades(shapes, { text, spans }, { units }, threshold, place) {
 }
 
 /** The shades with their meaning, in as many lines as the width asks for; returns where they end. */
-function sceneLegend(shapes, shades, width, top, style) {
-  const perLine = Math.max(1, Math.floor((width - 2 * SCENE_MARGIN) / SCENE_PANES.swatch));
+function pictureLegend(shapes, shades, width, top, style) {
+  const perLine = Math.max(1, Math.floor((width - 2 * PICTURE_MARGIN) / PICTURE_PANES.swatch));
   shades.forEach(([shade, text], place) => {
-    const x = SCENE_MARGIN + (place % perLine) * SCENE_PANES.swatch;
+    const x = PICTURE_MARGIN + (place % perLine) * PICTURE_PANES.swatch;
     const y = top + 20 * Math.floor(place / perLine);
     const box = { x, y: y - 11, width: 14, height: 14, radius: 3 };
     shapes.push({ type: "rect", ...box, fill: themeColour(`--${shade}`), stroke: themeColour("--line") });
-    shapes.push(sceneText(x + 20, y, text, style));
+    shapes.push(pictureText(x + 20, y, text, style));
   });
   return top + 20 * Math.floor((shades.length - 1) / perLine) + 8;
 }

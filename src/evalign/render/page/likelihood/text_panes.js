@@ -153,7 +153,7 @@ function likelyHeading(what, of, said) {
 }
 
 function likelyCounts(pieces, special, dropped) {
-  const own = special.filter((one) => !one).length;
+  const own = special.filter((isSpecial) => !isSpecial).length;
   const more = pieces.length - own;
   const parts = [`${own} ${own === 1 ? "token" : "tokens"}`];
   if (more) parts.push(`${more} special`);

@@ -1,5 +1,5 @@
 // The numbers behind the likelihood view: every predicted token with its probability, its rank by unlikeliness, its
-// part of the mean. In: a likelihood document. Out: plain values; nothing here touches the page.
+// part of the mean. In: a likelihood document. Out: plain values; no DOM.
 
 import { classOf } from "../shared/number_text.js";
 import { makeUnits, tokenLabels, unitOfToken } from "../shared/text_units.js";
@@ -20,20 +20,20 @@ const LIKELY_COLUMNS = [
   "signature",
 ];
 
-/** What a document shows when nobody says otherwise: the first direction, and unlikely what has less than 1 %. */
+/** The state without any choice of the reader: the first direction; tokens below 1 % are unlikely. */
 function likelihoodDefaults(doc) {
   return { direction: doc.directions[0].name, threshold: -4.6, pinned: null };
 }
 
-/** A whole state from a given one, which may come from anywhere: what does not fit the document is the default. */
-export function likelihoodState(doc, given) {
+/** A complete state from a requested one; what does not fit the document is replaced by the default. */
+export function likelihoodState(doc, requested) {
   const state = likelihoodDefaults(doc);
-  if (!given || typeof given !== "object") return state;
-  const found = doc.directions.find((one) => one.name === given.direction) ?? doc.directions[0];
-  state.direction = found.name;
-  if (Number.isFinite(given.threshold)) state.threshold = Math.max(doc.lowest, Math.min(0, given.threshold));
-  if (Number.isInteger(given.pinned) && given.pinned >= 0 && given.pinned < found.log_probs.length)
-    state.pinned = given.pinned;
+  if (!requested || typeof requested !== "object") return state;
+  const direction = doc.directions.find((candidate) => candidate.name === requested.direction) ?? doc.directions[0];
+  state.direction = direction.name;
+  if (Number.isFinite(requested.threshold)) state.threshold = Math.max(doc.lowest, Math.min(0, requested.threshold));
+  if (Number.isInteger(requested.pinned) && requested.pinned >= 0 && requested.pinned < direction.log_probs.length)
+    state.pinned = requested.pinned;
   return state;
 }
 
@@ -52,7 +52,7 @@ export function likelihoodModel(doc, direction) {
   const side = { ...direction.predicted, words: [], windows: [] };
   const values = direction.log_probs;
   const places = values.map((_value, token) => token);
-  const rising = [...places].sort((one, other) => values[one] - values[other] || one - other);
+  const rising = [...places].sort((first, second) => values[first] - values[second] || first - second);
   const labels = tokenLabels(side);
   const unknown = new Set(side.unknown);
   const empty = Boolean(direction.flags.empty);
@@ -70,16 +70,16 @@ export function likelihoodModel(doc, direction) {
   const units = makeUnits(side, true);
   for (const unit of units) {
     unit.parts = unit.tokens.map((token) => tokens[token]);
-    unit.least = unit.parts.reduce((least, one) => (one.rank < least.rank ? one : least));
+    unit.least = unit.parts.reduce((least, part) => (part.rank < least.rank ? part : least));
   }
-  const order = [...units].sort((one, other) => one.least.rank - other.least.rank).map((unit) => unit.index);
+  const order = [...units].sort((first, second) => first.least.rank - second.least.rank).map((unit) => unit.index);
   return { direction, side, empty, tokens, units, order, rising, place: unitOfToken(units, tokens.length) };
 }
 
 /** All shades with what they mean: [[CSS class, text], ...]; `bounds` has the least probability of each. */
 export function likelyShades(bounds) {
-  const said = bounds.map((bound, place) => `${100 * bound} %${place ? "" : " and more"}`);
-  return [...said, "less"].map((text, place) => [`l${place}`, text]);
+  const texts = bounds.map((bound, place) => `${100 * bound} %${place ? "" : " and more"}`);
+  return [...texts, "less"].map((text, place) => [`l${place}`, text]);
 }
 
 /** A log-probability as a percentage. */
@@ -93,18 +93,18 @@ export function likelyPercent(value) {
 export function likelihoodRows(doc) {
   const rows = doc.directions.flatMap((direction) => {
     const { side, tokens } = likelihoodModel(doc, direction);
-    return tokens.map((one) => [
+    return tokens.map((facts) => [
       direction.name,
-      one.token,
-      side.pieces[one.token],
-      ...side.offsets[one.token],
-      one.label,
-      one.value,
-      Math.exp(one.value),
-      one.rank,
-      one.special,
-      one.unknown,
-      one.impossible,
+      facts.token,
+      side.pieces[facts.token],
+      ...side.offsets[facts.token],
+      facts.label,
+      facts.value,
+      Math.exp(facts.value),
+      facts.rank,
+      facts.special,
+      facts.unknown,
+      facts.impossible,
       doc.signature,
     ]);
   });

@@ -7,7 +7,7 @@ import { announce, el } from "../shared/dom.js";
 import { fourDigits } from "../shared/number_text.js";
 import { fileButtons } from "../shared/picture_files.js";
 import { leastLikely, likelyCard, likelyHint, likelyLegend, likelySentence, likelyTable } from "./card.js";
-import { likelihoodScene } from "./picture.js";
+import { likelihoodPicture } from "./picture.js";
 import { focusPredicted, markPredicted, predictedEvents, predictedPane, readPane } from "./text_panes.js";
 import {
   likelihoodDifference,
@@ -40,7 +40,7 @@ class LikelihoodView {
   update(doc, state = {}) {
     if (checkFormat(doc) !== "evalign.likelihood") throw new Error("Expected a likelihood document.");
     this.doc = doc;
-    this.models = new Map(doc.directions.map((one) => [one.name, likelihoodModel(doc, one)]));
+    this.models = new Map(doc.directions.map((direction) => [direction.name, likelihoodModel(doc, direction)]));
     this.build();
     this.apply(state);
   }
@@ -72,11 +72,11 @@ class LikelihoodView {
       title: "How likely every token of a text is",
       name: () => `evalign-likelihood-${this.set.direction}`,
       recipe: () => doc.signature,
-      scene: () => likelihoodScene({ doc, model: this.model(), panes: this.panes, threshold: this.set.threshold }),
+      picture: () => likelihoodPicture({ doc, model: this.model(), panes: this.panes, threshold: this.set.threshold }),
       rows: () => likelihoodRows(doc),
     };
     const score = ([field, value]) => [el("dt", { text: field }), el("dd", { text: fourDigits(value) })];
-    const scores = Object.entries(doc.scores).map((one) => el("div", { class: "pair-score score" }, ...score(one)));
+    const scores = Object.entries(doc.scores).map((entry) => el("div", { class: "pair-score score" }, ...score(entry)));
     this.notice = flagNotice();
     this.switch = directionSwitch(doc, (direction) => this.change({ direction, pinned: null }));
     this.slider = this.thresholdSlider();
@@ -98,7 +98,7 @@ class LikelihoodView {
   }
 
   thresholdSlider() {
-    const least = Math.min(...this.doc.directions.flatMap((one) => one.log_probs));
+    const least = Math.min(...this.doc.directions.flatMap((direction) => direction.log_probs));
     const { widest, narrowest } = LIKELY_SLIDER;
     const min = Math.max(widest, Math.min(narrowest, Math.floor(least)));
     return controlSlider(
@@ -138,7 +138,7 @@ class LikelihoodView {
     this.place.replaceChildren(this.panes.read.node, this.panes.predicted.node);
   }
 
-  /** Everything but the texts again. */
+  /** Updates everything but the texts. */
   refresh() {
     const { threshold } = this.set;
     const model = this.model();
@@ -167,7 +167,7 @@ class LikelihoodView {
     this.key(unit);
   }
 
-  /** Pins a token; a second time lets go. */
+  /** Pins a token; a second time unpins it. */
   pin(unit) {
     const token = this.model().units[unit].least.token;
     const same = this.pinned() === unit;
@@ -177,7 +177,7 @@ class LikelihoodView {
     this.tell();
   }
 
-  /** Lets go of the pinned token, else of the one under the keyboard. */
+  /** Unpins the pinned token, else ends the keyboard's focus. */
   escape() {
     if (this.set.pinned === null) return this.point({ keyed: null });
     this.set.pinned = null;
@@ -212,7 +212,7 @@ class LikelihoodView {
   }
 }
 
-/** Radio buttons of all directions, each with its mean; nothing to choose where there is one. */
+/** Radio buttons of all directions, each with its mean; hidden if there is only one. */
 function directionSwitch(doc, change) {
   const group = `likely-direction-${Math.random().toString(36).slice(2)}`;
   const inputs = doc.directions.map(({ name }) =>

@@ -1,5 +1,5 @@
-// The card of a unit: who it met and how well, what that adds to the score, who else was near. Coloured by quality;
-// the words and numbers say the same. Also the one sentence that the status region gets.
+// The card of the unit in focus: its partners and their similarity, what the match adds to the score, the next most
+// similar units. Coloured by quality; words and numbers say the same. Also the sentence for the status region.
 
 import { markLines } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
@@ -29,7 +29,7 @@ export function pairCard({ decoded, grid, view }, focus, pinned) {
   );
 }
 
-/** What stands there while no word is in focus. */
+/** The card's content while no word is in focus: what the keys do. */
 export function cardHint(long) {
   const keys = [
     ["point, Tab", long ? "a word: its partners and lines" : "a word: its partners"],
@@ -42,7 +42,7 @@ export function cardHint(long) {
   return el("dl", { class: "pair-hint" }, ...items);
 }
 
-/** The same in one sentence. */
+/** The card in one sentence, for the status region. */
 export function cardSentence(grid, view, { side, index, other }) {
   const far = otherSide(side);
   const unit = grid.units[side][index];
@@ -54,7 +54,7 @@ export function cardSentence(grid, view, { side, index, other }) {
   return [`${unit.label} ${met}`, ...marks.filter(Boolean)].join("; ");
 }
 
-/** A unit's own choices, best first; in a transport plan all that it carries. */
+/** The lines of a unit's own choices, best first; in a transport plan all that carry its mass. */
 export function cardChosen(view, side, index) {
   const own = side === "candidate" ? "precision" : "recall";
   return linesOf(view, side, index)
@@ -108,7 +108,7 @@ function cardName({ label, number }) {
   return el("span", {}, el("bdi", { text: label }), number ? el("span", { class: "soft", text: ` ${number}` }) : "");
 }
 
-/** Whom it chose, and who chose it. */
+/** The units that it chose, and those that chose it. */
 function cardPartners(grid, view, { side, index }) {
   const far = otherSide(side);
   const chosen = cardChosen(view, side, index);
@@ -221,7 +221,7 @@ function cardNearest(grid, view, { side, index }) {
   const chosen = new Set(cardChosen(view, side, index).map((line) => line[far]));
   const others = grid
     .nearest(side, index)
-    .filter((one) => !chosen.has(one.index))
+    .filter((unit) => !chosen.has(unit.index))
     .slice(0, CARD_NEAREST);
   if (!others.length) return null;
   return el(
@@ -231,8 +231,8 @@ function cardNearest(grid, view, { side, index }) {
     el(
       "ol",
       { class: "pair-facts-list", "data-fact": "nearest" },
-      ...others.map((one) =>
-        el("li", {}, cardName(grid.names[far][one.index]), el("span", { text: fourDigits(one.similarity) })),
+      ...others.map((unit) =>
+        el("li", {}, cardName(grid.names[far][unit.index]), el("span", { text: fourDigits(unit.similarity) })),
       ),
     ),
   );

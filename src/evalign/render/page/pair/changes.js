@@ -23,7 +23,7 @@ export function pairChanges(decoded, grid, before, after) {
   const lines = [];
   for (const [key, place] of old) lines.push(line(key, fresh.has(key) ? "kept" : "lost", before, place));
   for (const [key, place] of fresh) if (!old.has(key)) lines.push(line(key, "new", after, place));
-  const count = (kind) => lines.filter((one) => one.kind === kind).length;
+  const count = (kind) => lines.filter((line) => line.kind === kind).length;
   return {
     counts: { lost: count("lost"), new: count("new"), kept: count("kept") },
     lines: mergedLines(lines),
@@ -102,10 +102,10 @@ function changesExplained(before, after, tokens) {
   PAIR_SIDES.forEach((side, place) => {
     const field = ["precision", "recall"][place];
     if (!(field in from && field in to)) return;
-    const own = tokens.filter((one) => one.side === side);
-    const without = own.filter((one) => one.to.partner < 0 && one.from.partner >= 0);
-    const worse = own.filter((one) => one.effect < -CHANGES_SAME && one.to.partner >= 0);
-    const better = own.filter((one) => one.effect > CHANGES_SAME);
+    const own = tokens.filter((change) => change.side === side);
+    const without = own.filter((change) => change.to.partner < 0 && change.from.partner >= 0);
+    const worse = own.filter((change) => change.effect < -CHANGES_SAME && change.to.partner >= 0);
+    const better = own.filter((change) => change.effect > CHANGES_SAME);
     const parts = [
       [without, "without a partner now"],
       [worse, "with a less similar one"],
@@ -142,11 +142,11 @@ function changedTokens(decoded, before, after) {
       changed.push({ side, token, from, to, effect: after.shares[side][token] - before.shares[side][token] });
     });
   }
-  return changed.sort((one, other) => Math.abs(other.effect) - Math.abs(one.effect));
+  return changed.sort((first, second) => Math.abs(second.effect) - Math.abs(first.effect));
 }
 
-function changesRow(labels, one, focus) {
-  const far = labels[otherSide(one.side)];
+function changesRow(labels, change, focus) {
+  const far = labels[otherSide(change.side)];
   const partner = ({ partner: token }) =>
     token < 0 ? el("span", { class: "soft", text: "none" }) : el("bdi", { text: far[token] });
   return el(
@@ -157,16 +157,16 @@ function changesRow(labels, one, focus) {
       { scope: "row" },
       el(
         "button",
-        { type: "button", class: "pair-word-button", onclick: () => focus(one.side, one.token) },
-        el("bdi", { text: labels[one.side][one.token] }),
+        { type: "button", class: "pair-word-button", onclick: () => focus(change.side, change.token) },
+        el("bdi", { text: labels[change.side][change.token] }),
       ),
     ),
-    el("td", { class: "name", text: one.side }),
-    el("td", { class: "name" }, partner(one.from)),
-    el("td", { text: fourDigits(one.from.value) }),
-    el("td", { class: "name" }, partner(one.to)),
-    el("td", { text: fourDigits(one.to.value) }),
-    el("td", { text: changesSigned(one.effect) }),
+    el("td", { class: "name", text: change.side }),
+    el("td", { class: "name" }, partner(change.from)),
+    el("td", { text: fourDigits(change.from.value) }),
+    el("td", { class: "name" }, partner(change.to)),
+    el("td", { text: fourDigits(change.to.value) }),
+    el("td", { text: changesSigned(change.effect) }),
   );
 }
 
@@ -175,7 +175,7 @@ function changesNever(doc, matching, side) {
 }
 
 function changesSum(tokens) {
-  return changesSigned(tokens.reduce((all, one) => all + one.effect, 0));
+  return changesSigned(tokens.reduce((sum, change) => sum + change.effect, 0));
 }
 
 function changesStep(from, to) {

@@ -1,4 +1,4 @@
-// What a reader can set in the pair view: the matching, which lines are drawn, how many, words or pieces; and the
+// The controls of the pair view: the matching, which lines are drawn, how many, words or pieces; and the
 // legend of lines and marks. In: the state and what to do on a change. Out: elements with a `show(state)` of their own.
 
 import { controlCheck, controlSlider } from "../shared/controls.js";
@@ -69,12 +69,12 @@ export function pairControls(lowest, change) {
     subwords.input.checked = state.subwords;
     precision.input.checked = state.precision;
     recall.input.checked = state.recall;
-    for (const one of [precision, recall]) one.node.hidden = flows;
+    for (const control of [precision, recall]) control.node.hidden = flows;
   };
   return { nodes, show };
 }
 
-/** What lines and marks of a document mean; `mode` is prf, flow or changes, `topk` how many most similar tokens have a line. */
+/** The legend of lines and marks; `mode` is prf, flow or changes, `topk` the number of most similar tokens with a line. */
 export function pairLegend(mode, { baseline, similarity_bounds: bounds }, topk) {
   const line = (kind, text) => el("li", {}, el("span", { class: `pair-swatch ${kind}`, "aria-hidden": "true" }), text);
   const mark = (kind, text) =>
@@ -106,7 +106,7 @@ export function pairLegend(mode, { baseline, similarity_bounds: bounds }, topk) 
   );
 }
 
-/** The same for a picture that is saved. */
+/** The legend of the lines in one sentence, for a saved picture. */
 export function legendSentence(mode, compared) {
   return {
     prf: "solid: precision; dashed: recall; the fainter, the less similar",

@@ -1,5 +1,5 @@
-// What the reader looks at: the word under the keyboard, else the pinned one, else the one pointed at. Turns what the
-// stage and the heatmap report into that focus, says it to the status region, and scrolls partners into sight.
+// The word in focus: the one with the keyboard's focus, else the pinned one, else the one under the pointer. Follows the
+// events of stage and heatmap, announces the focus in the status region, and scrolls its partner into view.
 
 import { announce } from "../shared/dom.js";
 import { cardChosen, cardSentence } from "./card.js";
@@ -8,7 +8,7 @@ import { pairPinned } from "./state.js";
 
 /**
  * A focus {side, index, other}, `other` being a unit of the other text or null. The host gives grid(), facts(),
- * stage(), pinned() and setPinned(token), repaint() for the next frame, changed() for a state others should know.
+ * stage(), pinned() and setPinned(token), repaint() for the next frame, changed() when the state has changed.
  */
 export class PairFocus {
   constructor(host) {
@@ -57,7 +57,7 @@ export class PairFocus {
     this.host.repaint();
   }
 
-  /** Pins a word or a pair of words; a second time lets go. */
+  /** Pins a word or a pair of words; a second time unpins it. */
   pin(side, index, other = null) {
     const now = this.pinned();
     const same = now && now.side === side && now.index === index && now.other === other;
@@ -71,7 +71,7 @@ export class PairFocus {
     this.host.changed();
   }
 
-  /** Lets go of the pinned word, else of the one under the keyboard. */
+  /** Unpins the pinned word, else ends the keyboard's focus. */
   escape() {
     if (this.host.pinned()) {
       this.host.setPinned(null);

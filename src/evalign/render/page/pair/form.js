@@ -1,5 +1,5 @@
 // The form of one pair: texts and options go to the server, the answer to the pair view. A late answer never
-// overwrites a newer one: every request ends the one before it.
+// overwrites a newer one: every request aborts the one before it.
 
 import { htmlFile } from "../server/html_export.js";
 import { idfTable } from "../server/idf_tables.js";
@@ -15,7 +15,7 @@ export function pairForm(hooks) {
   const tables = new Map();
   let view = null;
   let viewState = {};
-  let wanted = null; // a view that came with an address, for the next answer
+  let linkedView = null; // a view that came with an address, for the next answer
   let aligned = null; // the form as it was sent
   let doc = null;
   let running = null;
@@ -60,19 +60,21 @@ export function pairForm(hooks) {
     });
   }
 
-  /** What is written by hand is no example any more. */
+  /** After an edit, no example is chosen any more. */
   function ownTexts() {
     byId("example").value = "";
     byId("example-about").hidden = true;
   }
 
   function fillModels() {
-    byId("model").replaceChildren(...hooks.models.map((one) => el("option", { value: one.name, text: one.label })));
+    byId("model").replaceChildren(
+      ...hooks.models.map((model) => el("option", { value: model.name, text: model.label })),
+    );
     fillLayers();
   }
 
   function fillLayers() {
-    const model = hooks.models.find((one) => one.name === byId("model").value);
+    const model = hooks.models.find((served) => served.name === byId("model").value);
     const numbers = Array.from({ length: (model?.layers ?? 0) + 1 }, (_, layer) => String(layer));
     byId("layer").replaceChildren(
       el("option", { value: "", text: model ? `tuned (${model.default_layer})` : "tuned" }),
@@ -159,8 +161,8 @@ export function pairForm(hooks) {
   function show(answer) {
     doc = answer;
     if (view) view.update(doc);
-    if (view && wanted) view.apply(wanted);
-    wanted = null;
+    if (view && linkedView) view.apply(linkedView);
+    linkedView = null;
     if (!view)
       view = pairView(byId("pair-result"), doc, { state: viewState, onState: (state) => remember(state), saving });
     remember(view.state());
@@ -204,14 +206,14 @@ export function pairForm(hooks) {
 
   sayIdf();
   return {
-    /** Texts, options and view of an address; what is shown already is not asked for again. */
+    /** Shows texts, options and view of an address; asks the server only if they differ from what is shown. */
     restore(state, seen) {
       if (!state || typeof state !== "object") return undefined;
       const same = aligned && JSON.stringify(aligned) === JSON.stringify({ ...aligned, ...state });
       if (same && view) return view.apply(seen ?? {});
       ownTexts();
       apply(state);
-      viewState = wanted = seen ?? {};
+      viewState = linkedView = seen ?? {};
       return state.candidate && state.reference ? run() : undefined;
     },
     open(candidate, reference) {

@@ -6,9 +6,9 @@ import { fourDigits } from "../shared/number_text.js";
 import { sharpContext } from "./lines.js";
 
 const HEAT_STOPS = ["--heat0", "--heat1", "--heat2", "--heat3", "--heat4"];
-const HEAT_CELL = 26; // most a cell gets
-const HEAT_LABELLED = 13; // least that a label needs
-const HEAT_SMALL = 5; // below, a cell has no room for an outline
+const HEAT_CELL = 26; // pixels of a cell at most
+const HEAT_LABELLED = 13; // pixels of a cell that a label needs
+const HEAT_SMALL = 5; // pixels; a smaller cell has no room for an outline
 const HEAT_HEIGHT = 620;
 const HEAT_MOVES = {
   ArrowLeft: [0, -1],

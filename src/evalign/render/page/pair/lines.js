@@ -1,5 +1,5 @@
 // The lines between two texts, on one canvas: blue and solid for precision, orange and dashed for recall, opacity for
-// similarity. Geometry is computed from measured boxes, in coordinates of the canvas, and can be asked for by tests.
+// similarity. Geometry is computed from measured boxes, in coordinates of the canvas, so that tests can check it.
 
 import { themeColour } from "../shared/dom.js";
 import { PAIR_SIDES } from "./match_facts.js";

@@ -1,5 +1,5 @@
-// The numbers behind the pair view: what each unit (word or piece) is worth under a matching, its lines, its marks.
-// In: a decoded alignment and the units of both sides. Out: plain values; nothing here touches the page.
+// The numbers behind the pair view: value, lines and marks of each unit (word or piece) under a matching.
+// In: a decoded alignment and the units of both sides. Out: plain values; no DOM.
 
 import { classOf } from "../shared/number_text.js";
 import { makeUnits, tokenLabels, unitOfToken } from "../shared/text_units.js";
@@ -44,7 +44,7 @@ export function pairGrid(decoded, subwords) {
   return { units, place, labels, names, similarity, at, subwords, nearest: makeNearest(units, at) };
 }
 
-/** What one matching makes of the grid: facts per unit, lines, raw precision and recall. */
+/** One matching on the grid: facts per unit, lines, precision and recall before rescaling. */
 export function pairMatching(decoded, grid, matching) {
   const baseline = decoded.doc.baseline ? decoded.doc.baseline.value : -Infinity;
   const bounds = decoded.doc.similarity_bounds;
@@ -85,7 +85,7 @@ function exactMatrix(decoded) {
   return exact;
 }
 
-/** A word is worth the weighted mean of its tokens; a weak match is one below the baseline, not a missing one. */
+/** Facts of a unit: its value is the weighted mean of its tokens; a match below the baseline is weak, not missing. */
 function unitFacts(unit, { weights, values, shares, partners, never, baseline, bounds }) {
   const sum = (list) => unit.tokens.reduce((all, token) => all + list[token], 0);
   const weight = sum(weights);
@@ -140,7 +140,7 @@ export function mergedLines(lines) {
       if (line.mass !== undefined) known.mass += line.mass;
     }
   }
-  return [...merged.values()].sort((one, other) => one.similarity - other.similarity);
+  return [...merged.values()].sort((first, second) => first.similarity - second.similarity);
 }
 
 /** Labels to tell units apart in lists: a number where a word stands more than once. */
@@ -150,7 +150,7 @@ function unitNames(units) {
   return units.map(({ label, index }) => ({ label, number: counts.get(label) > 1 ? `#${index + 1}` : "" }));
 }
 
-/** Sorted lists of the most similar units, made when asked for. */
+/** A function that gives the most similar units of a unit, sorted; computed when first needed. */
 function makeNearest(units, at) {
   const known = new Map();
   return (side, index) => {
@@ -160,7 +160,7 @@ function makeNearest(units, at) {
         index: unit.index,
         similarity: side === "candidate" ? at(index, unit.index) : at(unit.index, index),
       }));
-      known.set(key, others.sort((one, other) => other.similarity - one.similarity).slice(0, NEAREST));
+      known.set(key, others.sort((first, second) => second.similarity - first.similarity).slice(0, NEAREST));
     }
     return known.get(key);
   };

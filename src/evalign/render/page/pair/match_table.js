@@ -1,4 +1,4 @@
-// All matches of a pair as a real table, for those who do not see the picture. Also the same as rows for a CSV file.
+// All matches of a pair as a table, the accessible alternative to the picture, and as rows of a CSV file.
 
 import { foldedTable, scrollTable } from "../shared/controls.js";
 import { el } from "../shared/dom.js";

@@ -1,12 +1,12 @@
 // A small picture of a long text beside its pane: every word a bar coloured by its match, the part in view framed, the
-// focused words and their partners in full ink. Click or drag scrolls; keyboards scroll the pane itself.
+// focused words and their partners highlighted. Click or drag scrolls the pane.
 
 import { el, themeColour } from "../shared/dom.js";
 import { sharpContext } from "./lines.js";
 
 const MINIMAP_WIDTH = 52;
 
-/** The minimap of a pane; draw(boxes, facts, lit) with the set of units to light up. */
+/** The minimap of a pane; draw(boxes, facts, lit) with the set of highlighted units. */
 export function makeMinimap(pane) {
   const canvas = el("canvas", { class: "pair-minimap", "aria-hidden": "true" });
   let scale = 1;

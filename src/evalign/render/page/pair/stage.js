@@ -1,5 +1,5 @@
 // The stage: both texts, the canvas with the lines between them, minimaps for long texts; pointer and keyboard.
-// It says what the reader does (hover, key, pin, escape) and paints what it is told; measures once per layout.
+// Calls handlers for what the reader does (hover, key, pin, escape), and paints the lines and focus that it is given.
 
 import { el } from "../shared/dom.js";
 import { drawLines, paneFrames, placeLines, sharpContext } from "./lines.js";
@@ -7,7 +7,7 @@ import { PAIR_SIDES } from "./match_facts.js";
 import { makeMinimap } from "./minimap.js";
 import { markUnits, measureUnits, textPane } from "./text_pane.js";
 
-const STAGE_LONG = 80; // tokens of a text from which on both texts get a pane of their own
+const STAGE_LONG = 80; // tokens of a text from which on both texts get panes that scroll
 const STAGE_NOTHING = { lines: [], focus: null, lit: null };
 
 /** A stage for a decoded pair and its units; handlers: hover, leave, key, pin, escape, partner. */
@@ -82,7 +82,7 @@ export function makeStage(decoded, grid, handlers) {
   return stage;
 }
 
-/** The drawn lines in pixels of the window, for tests and the curious. */
+/** The drawn lines in pixels of the window, for tests. */
 export function drawnLines(stage) {
   const { left, top } = stage.canvas.getBoundingClientRect();
   const end = ({ x, y, hidden }, unit) => ({ unit, x: x + left, y: y + top, hidden });
@@ -125,7 +125,7 @@ function stageEvents(node, halves, handlers) {
   });
 }
 
-/** Acts on a key; false for keys that are none of ours. */
+/** Acts on a key; false for keys without a meaning here. */
 function stageKey(key, { side, index }, halves, handlers) {
   const { spans, text } = halves[side];
   const forward = text.matches(":dir(rtl)") ? "ArrowLeft" : "ArrowRight";

@@ -1,11 +1,11 @@
-// The state of the pair view as a small plain object, for addresses and files. It may come from anywhere: what does
-// not fit the document is the default. Only what differs from the default is written.
+// The state of the pair view as a small plain object, for addresses and files. It may come from any link: what
+// does not fit the document is replaced by the default. Only what differs from the default is written.
 
 import { NEAREST, PAIR_SIDES, otherSide } from "./match_facts.js";
 
 const STATE_HEATMAP = 60; // texts up to so many tokens show their heatmap at once
 
-/** What a document shows when nobody says otherwise. */
+/** The state of a document without any choice of the reader. */
 function pairDefaults(doc) {
   const most = Math.max(...PAIR_SIDES.map((side) => doc[side].pieces.length));
   return {
@@ -21,18 +21,18 @@ function pairDefaults(doc) {
   };
 }
 
-/** A whole state from a given one. */
-export function pairState(doc, given) {
+/** A complete state from a requested one. */
+export function pairState(doc, requested) {
   const state = pairDefaults(doc);
-  if (!given || typeof given !== "object") return state;
+  if (!requested || typeof requested !== "object") return state;
   const names = doc.matchings.map((matching) => matching.name);
-  if (names.includes(given.matching)) state.matching = given.matching;
-  if (names.includes(given.compare)) state.compare = given.compare;
+  if (names.includes(requested.matching)) state.matching = requested.matching;
+  if (names.includes(requested.compare)) state.compare = requested.compare;
   for (const key of ["subwords", "precision", "recall", "heatmap"])
-    if (typeof given[key] === "boolean") state[key] = given[key];
-  if (Number.isFinite(given.threshold)) state.threshold = Math.max(-1, Math.min(1, given.threshold));
-  if (Number.isInteger(given.topk)) state.topk = Math.max(1, Math.min(NEAREST, given.topk));
-  state.pinned = statePinned(doc, given.pinned);
+    if (typeof requested[key] === "boolean") state[key] = requested[key];
+  if (Number.isFinite(requested.threshold)) state.threshold = Math.max(-1, Math.min(1, requested.threshold));
+  if (Number.isInteger(requested.topk)) state.topk = Math.max(1, Math.min(NEAREST, requested.topk));
+  state.pinned = statePinned(doc, requested.pinned);
   return state;
 }
 
@@ -49,10 +49,10 @@ export function pairPinned(grid, pinned) {
   return { side: pinned.side, index: grid.place[pinned.side][pinned.token], other };
 }
 
-function statePinned(doc, given) {
-  if (!given || !PAIR_SIDES.includes(given.side)) return null;
+function statePinned(doc, requested) {
+  if (!requested || !PAIR_SIDES.includes(requested.side)) return null;
   const fits = (side, token) => Number.isInteger(token) && token >= 0 && token < doc[side].pieces.length;
-  if (!fits(given.side, given.token)) return null;
-  const pinned = { side: given.side, token: given.token };
-  return fits(otherSide(given.side), given.other) ? { ...pinned, other: given.other } : pinned;
+  if (!fits(requested.side, requested.token)) return null;
+  const pinned = { side: requested.side, token: requested.token };
+  return fits(otherSide(requested.side), requested.other) ? { ...pinned, other: requested.other } : pinned;
 }

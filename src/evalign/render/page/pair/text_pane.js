@@ -55,7 +55,7 @@ export function measureUnits(halves) {
   return boxes;
 }
 
-/** The text between, before and behind the units; what was not read is shown as such, in place. */
+/** Puts the units and the text between, before and after them into the element; what was not read is shown as such, in place. */
 function textPieces(text, data, units, spans) {
   const chars = codePoints(data.text);
   const slice = (start, stop) => chars.slice(start, stop).join("");

@@ -1,5 +1,5 @@
 // The pair view: everything about one alignment document. Scores and recipe, matching switch, sliders, the stage with
-// texts and lines, the card, what changed between matchings, heatmap, table, files. State is small and plain.
+// texts and lines, the card, what changed between matchings, heatmap, table, files.
 
 import { flagNotice } from "../shared/controls.js";
 import { decodeAlignment } from "../shared/document.js";
@@ -13,7 +13,7 @@ import { PairFocus } from "./focus.js";
 import { makeHeatmap } from "./heatmap.js";
 import { pairGrid, pairMatching } from "./match_facts.js";
 import { matchRows, matchTable } from "./match_table.js";
-import { pairScene } from "./picture.js";
+import { pairPicture } from "./picture.js";
 import { drawnLines, makeStage } from "./stage.js";
 import { pairState, pairStateDifference } from "./state.js";
 import { everyLine, litUnits, visibleLines } from "./visible_lines.js";
@@ -92,7 +92,7 @@ class PairView {
       title: "Token matches of two texts",
       name: () => `evalign-pair-${this.set.matching}`,
       recipe: () => this.facts().matching.signature,
-      scene: () => this.scene(),
+      picture: () => this.picture(),
       rows: () => matchRows(this.matches()),
     };
     this.scores = el("dl", { class: "pair-scores" });
@@ -156,7 +156,7 @@ class PairView {
   facts(name = this.set.matching) {
     const key = `${this.set.subwords} ${name}`;
     if (!this.views.has(key)) {
-      const matching = this.doc.matchings.find((one) => one.name === name);
+      const matching = this.doc.matchings.find((solved) => solved.name === name);
       this.views.set(key, pairMatching(this.decoded, this.grid(), matching));
     }
     return this.views.get(key);
@@ -172,7 +172,7 @@ class PairView {
     return { set, changed, grid: this.grid(), view: this.facts(), long: this.stage.long };
   }
 
-  /** What the lines are about. */
+  /** Which kinds of lines are drawn: prf, flow or changes. */
   mode() {
     return this.changed ? "changes" : this.facts().matching.masses ? "flow" : "prf";
   }
@@ -208,7 +208,7 @@ class PairView {
     this.place.replaceChildren(this.stage.node);
   }
 
-  /** Everything but the stage's texts again. */
+  /** Updates everything but the texts of the stage. */
   refresh() {
     const view = this.facts();
     const { scores, signature, flags, masses } = view.matching;
@@ -220,7 +220,9 @@ class PairView {
     this.notice.show(flags);
     this.recipe.textContent = signature;
     const score = ([field, value]) => [el("dt", { text: field }), el("dd", { text: fourDigits(value) })];
-    const boxes = Object.entries(scores).map((one) => el("div", { class: `pair-score ${one[0]}` }, ...score(one)));
+    const boxes = Object.entries(scores).map((entry) =>
+      el("div", { class: `pair-score ${entry[0]}` }, ...score(entry)),
+    );
     this.scores.replaceChildren(...boxes);
     this.showChanges(view);
     this.heatBox.open = this.set.heatmap;
@@ -247,7 +249,7 @@ class PairView {
     this.heat.highlight(this.focus.current());
   }
 
-  /** In other colours. */
+  /** Draws again in the colours of the theme. */
   redraw() {
     this.stage.redraw();
     this.drawHeat();
@@ -271,12 +273,12 @@ class PairView {
   }
 
   /** The picture for files: with a pinned word its lines, else all lines, also where the page shows none. */
-  scene() {
+  picture() {
     const focus = this.focus.pinned();
     const { halves, boxes } = this.stage;
     const lines = everyLine(this.shown(), focus);
     const legend = legendSentence(this.mode(), this.set.compare);
     const [view, { units }] = [this.facts(), this.grid()];
-    return pairScene({ halves, boxes, view, units, lines, focused: focus !== null, legend });
+    return pairPicture({ halves, boxes, view, units, lines, focused: focus !== null, legend });
   }
 }

@@ -10,14 +10,14 @@ export function visibleLines(shown, focus) {
 
 /** The same without regard to the length: what a file shows. */
 export function everyLine({ set, grid, view, changed }, focus) {
-  const wanted = (line) => line.similarity >= set.threshold && set[line.kind] !== false;
+  const visible = (line) => line.similarity >= set.threshold && set[line.kind] !== false;
   const touches = (line) =>
     line[focus.side] === focus.index && (focus.other === null || line[otherSide(focus.side)] === focus.other);
-  if (changed) return changed.lines.filter((line) => wanted(line) && (!focus || touches(line)));
+  if (changed) return changed.lines.filter((line) => visible(line) && (!focus || touches(line)));
   const own = focus ? linesOf(view, focus.side, focus.index).filter(touches) : view.lines;
-  const lines = own.filter(wanted);
+  const lines = own.filter(visible);
   if (focus && focus.other !== null) return lines.length ? lines : [gridLine(grid, "asked", focus, focus.other)];
-  return set.topk > 1 ? [...nearLines(grid, view, set.topk, focus).filter(wanted), ...lines] : lines;
+  return set.topk > 1 ? [...nearLines(grid, view, set.topk, focus).filter(visible), ...lines] : lines;
 }
 
 /** Units that stay bright: the focus and all its lines lead to; null without a focus. */

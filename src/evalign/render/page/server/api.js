@@ -1,4 +1,5 @@
-// The server's answers: JSON or an Error whose message is the server's own sentence. Patient with a full queue.
+// The requests of the page: each gives the parsed answer, or an Error with the server's message. Waits and asks again
+// while the server's queue is full.
 
 const API_TRIES = 5;
 
@@ -46,9 +47,9 @@ async function apiError(answer) {
   let message = `The server answered ${answer.status} ${answer.statusText}.`;
   let code = "";
   try {
-    const told = (await answer.json()).error;
-    message = told.message || message;
-    code = told.code || "";
+    const refusal = (await answer.json()).error;
+    message = refusal.message || message;
+    code = refusal.code || "";
   } catch {
     // no JSON: the status says it
   }

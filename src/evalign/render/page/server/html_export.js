@@ -1,8 +1,8 @@
-// The page as one file: the server's empty shell with a document written into its slot.
+// A view as one HTML file: the server's template with the document in its slot.
 
 const EXPORT_SLOT = '{"evalign": "document"}';
 
-/** The finished HTML text; `<` never stands in the data as such, so no text can end the element that holds it. */
+/** The finished HTML text; `<` is escaped in the data, so that no text can end the element that holds it. */
 export async function htmlFile(doc) {
   const answer = await fetch(`/export/${doc.format.replace("evalign.", "")}.html`, { credentials: "omit" });
   if (!answer.ok) throw new Error(`The server has no shell for exports (${answer.status}).`);

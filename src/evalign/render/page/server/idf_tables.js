@@ -1,4 +1,4 @@
-// IDF tables from texts, through the server's tokenizer: counted in chunks, merged here by adding.
+// Counts IDF tables of texts with the server's tokenizer, in chunks that are added up.
 
 const IDF_CHUNK_CHARACTERS = 100000; // at most 6 bytes each in JSON: well below the server's limit of a body
 const IDF_CHUNK_TEXTS = 5000;
@@ -25,11 +25,11 @@ export async function idfTable(api, model, texts, signal, onRefused = null) {
 }
 
 /** Both tables as if their texts had been counted at once. */
-function mergedIdf(one, other) {
-  if (one.tokenizer !== other.tokenizer) throw new Error("IDF tables of two tokenizers cannot be merged.");
-  const df = { ...one.df };
-  for (const [token, count] of Object.entries(other.df)) df[token] = (df[token] ?? 0) + count;
-  return { ...one, documents: one.documents + other.documents, df };
+function mergedIdf(first, second) {
+  if (first.tokenizer !== second.tokenizer) throw new Error("IDF tables of two tokenizers cannot be merged.");
+  const df = { ...first.df };
+  for (const [token, count] of Object.entries(second.df)) df[token] = (df[token] ?? 0) + count;
+  return { ...first, documents: first.documents + second.documents, df };
 }
 
 /** Where chunks of the texts start and stop. */

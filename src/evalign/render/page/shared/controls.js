@@ -1,5 +1,5 @@
 // Controls that several views share: sliders, checkboxes, switches, selects, tables, pagers, the marks of a token, and
-// the notice of what happened to the texts. Out: elements.
+// the notice of a document's flags. Out: elements.
 
 import { el } from "./dom.js";
 
@@ -12,7 +12,7 @@ const CONTROL_FLAGS = {
   "impossible-token": (count) => `${count} ${count === 1 ? "token has" : "tokens have"} the lowest value there is`,
 };
 
-/** What happened to the texts on the way: flags with what they mean. */
+/** A notice of the flags of a document (truncated, windowed, ...) with what they mean. */
 export function flagNotice() {
   const node = el("p", { class: "pair-notice" });
   const show = (flags) => {
@@ -25,7 +25,7 @@ export function flagNotice() {
 
 /** A labelled slider that says its value: `shown(value)` beside it, `change(value)` when it moves. */
 export function controlSlider(name, range, shown, change) {
-  const said = el("b", { "aria-hidden": "true" }); // no <output>: the label would name it instead of the slider
+  const said = el("b", { "aria-hidden": "true" }); // no <output>: inside a label it would be labelled instead of the slider
   const say = (value) => {
     said.textContent = shown(value);
     input.setAttribute("aria-valuetext", shown(value));
@@ -132,7 +132,7 @@ export function labelledSelect(label, onChoose) {
   };
 }
 
-/** Previous, next and where one is; returns {node, update(page, pages, text)}. */
+/** Buttons for the previous and next page and the place between them; returns {node, update(page, pages, text)}. */
 export function pager(label, onPage) {
   const where = el("span", { class: "c-where" });
   let page = 0;

@@ -1,4 +1,4 @@
-// Writes CSV as RFC 4180 has it; apart from the reader, which exported files do not need.
+// Writes CSV by RFC 4180. The reader is in upload/csv_reader.js, for exported files do not need it.
 
 /** Rows of cells as CSV; null and undefined are empty cells. */
 export function csvLines(rows) {

@@ -1,6 +1,6 @@
 // Helpers for the DOM: elements made from data (never from HTML text), the status region, downloads, theme colours.
 
-const ANNOUNCEMENT_TIME = 6000; // milliseconds that the eye needs; the text stays for those who ask for it later
+const ANNOUNCEMENT_TIME = 6000; // milliseconds that a message stays visible; screen readers can read it later, too
 let announcementTimer = 0;
 
 /** An element; keys beginning with "on" are listeners, `text` is its content, false and null attributes are left out. */
@@ -24,7 +24,7 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Says something to those who do not see the screen, and to the status line of those who do. */
+/** Shows a message in the status line, which screen readers speak. */
 export function announce(text) {
   let region = document.getElementById("status");
   if (!region) {
@@ -37,7 +37,7 @@ export function announce(text) {
   announcementTimer = setTimeout(() => region.classList.add("read"), ANNOUNCEMENT_TIME);
 }
 
-/** Hands a file to the reader. */
+/** Saves a file under a name, as a download. */
 export function download(name, blob) {
   const link = el("a", { href: URL.createObjectURL(blob), download: name });
   document.body.append(link);
@@ -51,7 +51,7 @@ export function themeColour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** Calls back when light and dark are exchanged, by the system or by the page; returns how to stop that. */
+/** Calls back when the theme changes, by the system or by the page; returns a function that stops that. */
 export function onTheme(callback) {
   const query = matchMedia("(prefers-color-scheme: dark)");
   const observer = new MutationObserver(callback);

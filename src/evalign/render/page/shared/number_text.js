@@ -20,7 +20,7 @@ export function scoreDigits(metric) {
   return low !== null && high - low <= 2 ? 4 : 3;
 }
 
-/** A number with a true minus sign; nothing known is a dash. */
+/** A number with a minus sign (U+2212); a dash if it is no finite number. */
 export function numberText(value, digits, signed = false) {
   if (typeof value !== "number" || !Number.isFinite(value)) return "\u2013";
   const text = Math.abs(value).toFixed(digits);
@@ -40,6 +40,6 @@ export function countText(count) {
 }
 
 /** "1 row", "2 rows". */
-export function countOf(count, one, many = `${one}s`) {
-  return `${countText(count)} ${count === 1 ? one : many}`;
+export function countOf(count, singular, plural = `${singular}s`) {
+  return `${countText(count)} ${count === 1 ? singular : plural}`;
 }

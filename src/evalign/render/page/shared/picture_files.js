@@ -1,14 +1,14 @@
-// Files of a view: SVG and PNG of its scene, a list of shapes (see picture_text.js), and CSV of its rows; each carries
-// the recipe line. In: functions that give what is shown at the moment of saving. Out: the buttons.
+// Saves a view as SVG and PNG (of its picture, a list of shapes) and as CSV (of its rows), each with the signature.
+// In: functions that give what is shown at the moment of saving. Out: the buttons.
 
 import { csvLines } from "./csv_writer.js";
 import { download, el } from "./dom.js";
 
-const EXPORT_PIXELS = { scale: 2, area: 100e6, side: 16000 }; // what browsers can still make a picture of
+const EXPORT_PIXELS = { scale: 2, area: 100e6, side: 16000 }; // the largest image that all browsers can encode
 // eslint-disable-next-line no-control-regex -- these are the characters to be replaced
 const EXPORT_UNFIT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu; // what XML cannot hold
 
-/** Buttons that save `shown`: {title, name(), recipe(), scene(), rows()}; `others` are more nodes. */
+/** Buttons that save `shown`: {title, name(), recipe(), picture(), rows()}; `others` are further buttons. */
 export function fileButtons(shown, others = []) {
   const button = (kind, make) =>
     el("button", {
@@ -22,16 +22,16 @@ export function fileButtons(shown, others = []) {
     "div",
     { class: "pair-exports no-print", role: "group", "aria-label": "Save this view" },
     el("span", { class: "soft", text: "Save as" }),
-    button("SVG", () => new Blob([sceneSvg(shown)], { type: "image/svg+xml" })),
-    button("PNG", () => scenePng(shown.scene())),
+    button("SVG", () => new Blob([pictureSvg(shown)], { type: "image/svg+xml" })),
+    button("PNG", () => picturePng(shown.picture())),
     button("CSV", () => new Blob([csvLines(shown.rows())], { type: "text/csv;charset=utf-8" })),
     ...others,
   );
 }
 
-/** The scene as an SVG document. */
-function sceneSvg({ title, recipe, scene }) {
-  const { width, height, shapes } = scene();
+/** The picture as an SVG document. */
+function pictureSvg({ title, recipe, picture }) {
+  const { width, height, shapes } = picture();
   const root = exportNode(
     "svg",
     { width, height, viewBox: `0 0 ${width} ${height}`, role: "img" },
@@ -42,8 +42,8 @@ function sceneSvg({ title, recipe, scene }) {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(root)}`;
 }
 
-/** The scene as a PNG of twice its size, less if no browser could draw that. */
-function scenePng({ width, height, shapes }) {
+/** The picture as a PNG of twice its size, or of the largest size that browsers can encode. */
+function picturePng({ width, height, shapes }) {
   const fits = Math.min(Math.sqrt(EXPORT_PIXELS.area / (width * height)), EXPORT_PIXELS.side / Math.max(width, height));
   const scale = Math.min(EXPORT_PIXELS.scale, fits);
   const canvas = el("canvas", { width: Math.round(width * scale), height: Math.round(height * scale) });

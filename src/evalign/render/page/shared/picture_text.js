@@ -1,12 +1,12 @@
-// Texts of the page as shapes of a scene, for files: words where they stand, in their own fonts; lines of our own; the
-// recipe. In: an element that holds running text. Out: shapes pushed onto a list, which picture_files.js writes.
+// Texts as shapes of a picture: words at the places and in the fonts that the page gives them, other lines of text, the
+// signature. In: an element that holds running text. Out: shapes pushed onto a list, which picture_files.js writes.
 
-export const SCENE_MARGIN = 24;
-const SCENE_LINE = 4; // pixels by which tops on one line may differ
-const SCENE_MONO = "ui-monospace, 'Liberation Mono', monospace";
+export const PICTURE_MARGIN = 24;
+const PICTURE_LINE = 4; // pixels by which tops on one line may differ
+const PICTURE_MONO = "ui-monospace, 'Liberation Mono', monospace";
 
 /** The words, cut at blanks and line ends only, so that letters stay joined whatever the units are. */
-export function sceneWords(shapes, text, place, colours) {
+export function pictureWords(shapes, text, place, colours) {
   const corner = text.getBoundingClientRect();
   const [dx, dy] = [place.x - corner.left, place.y - corner.top];
   const put = (word, rect, node) => {
@@ -24,34 +24,34 @@ export function sceneWords(shapes, text, place, colours) {
       weight: 400,
     });
   };
-  for (const run of sceneRuns(text)) for (const line of sceneLines(run)) put(line.text, line.rect, run[0].node);
+  for (const run of pictureRuns(text)) for (const line of pictureLines(run)) put(line.text, line.rect, run[0].node);
   for (const mark of text.querySelectorAll(".pair-mark")) {
     const rect = mark.getBoundingClientRect();
     const label = { fill: colours("--soft"), size: 11, anchor: "middle" };
-    shapes.push(sceneText(dx + (rect.left + rect.right) / 2, dy + rect.bottom - 4, mark.dataset.label, label));
+    shapes.push(pictureText(dx + (rect.left + rect.right) / 2, dy + rect.bottom - 4, mark.dataset.label, label));
   }
 }
 
-/** Stretches without blanks: lists of {node, start, stop}; a word may go through several spans. */
-function sceneRuns(paragraph) {
+/** Runs of text without blanks: lists of {node, start, stop}, for a word may lie in several spans. */
+function pictureRuns(paragraph) {
   const walker = document.createTreeWalker(paragraph, NodeFilter.SHOW_TEXT);
   const runs = [];
   let open = null;
   while (walker.nextNode()) {
     const node = /** @type {Text} */ (walker.currentNode);
-    for (const found of node.data.matchAll(/\s+|\S+/gu)) {
-      if (/^\s/u.test(found[0])) open = null;
+    for (const match of node.data.matchAll(/\s+|\S+/gu)) {
+      if (/^\s/u.test(match[0])) open = null;
       else {
         if (!open) runs.push((open = []));
-        open.push({ node, start: found.index, stop: found.index + found[0].length });
+        open.push({ node, start: match.index, stop: match.index + match[0].length });
       }
     }
   }
   return runs;
 }
 
-/** A stretch as what stands on each line: [{text, rect}]; measured by its letters, not by the boxes around them. */
-function sceneLines(run) {
+/** The parts of a run on each line: [{text, rect}]; measured by its letters, not by the boxes around them. */
+function pictureLines(run) {
   const range = document.createRange();
   const measured = (node, start, stop) => {
     range.setStart(node, start);
@@ -61,7 +61,7 @@ function sceneLines(run) {
   const lines = [];
   const put = (text, { left, right, top, bottom }) => {
     const last = lines.at(-1);
-    if (last && Math.abs(last.rect.top - top) < SCENE_LINE) {
+    if (last && Math.abs(last.rect.top - top) < PICTURE_LINE) {
       last.text += text;
       last.rect = { ...last.rect, left: Math.min(last.rect.left, left), right: Math.max(last.rect.right, right) };
     } else lines.push({ text, rect: { left, right, top, bottom } });
@@ -82,20 +82,25 @@ function sceneLines(run) {
 }
 
 /** One line of text as a shape. */
-export function sceneText(x, y, text, { fill, size, weight = 400, font = "system-ui, sans-serif", anchor = "start" }) {
+export function pictureText(
+  x,
+  y,
+  text,
+  { fill, size, weight = 400, font = "system-ui, sans-serif", anchor = "start" },
+) {
   return { type: "text", x, y, text, fill, size, weight, font, anchor };
 }
 
 /** The recipe below `bottom`, in lines of the picture's width; returns where it ends. */
-export function sceneRecipe(shapes, recipe, width, bottom, colours) {
-  const lines = sceneWrapped(recipe, Math.floor((width - 2 * SCENE_MARGIN) / 6.7));
-  const style = { fill: colours("--soft"), size: 11, font: SCENE_MONO };
-  lines.forEach((line, place) => shapes.push(sceneText(SCENE_MARGIN, bottom + 18 * (place + 1), line, style)));
+export function pictureRecipe(shapes, recipe, width, bottom, colours) {
+  const lines = pictureWrapped(recipe, Math.floor((width - 2 * PICTURE_MARGIN) / 6.7));
+  const style = { fill: colours("--soft"), size: 11, font: PICTURE_MONO };
+  lines.forEach((line, place) => shapes.push(pictureText(PICTURE_MARGIN, bottom + 18 * (place + 1), line, style)));
   return bottom + 18 * lines.length;
 }
 
-/** Broken behind its bars where that fits. */
-function sceneWrapped(text, most) {
+/** Lines of at most `most` characters, broken after the bars of a signature where possible. */
+function pictureWrapped(text, most) {
   const lines = [""];
   for (const part of text.split(/(?<=\|)/u)) {
     if (lines.at(-1).length + part.length > most) lines.push("");

@@ -1,5 +1,5 @@
-// The exported file and the notebook: draws the document that lies in the page itself, and asks nobody for anything.
-// Which view draws it is said by pair/standalone.js, corpus/standalone.js and likelihood/standalone.js, so that a file holds no code it does not need.
+// The exported file and the notebook: draws the document that is embedded in the page, without any request. The entry
+// modules (standalone.js of each view) say which view draws it, so that a file holds only the code that it needs.
 
 import { checkFormat } from "./document.js";
 import { announce, el } from "./dom.js";
@@ -22,7 +22,7 @@ export function startView(draw) {
   }
 }
 
-/** In a notebook's frame the one around it must know how high this is. */
+/** Inside a notebook's frame: tells the notebook the height of the page. */
 function viewReportsHeight() {
   if (parent === window) return;
   const report = () => parent.postMessage({ evalignHeight: document.documentElement.offsetHeight }, "*");

@@ -1,4 +1,4 @@
-// Units: what a reader points at. By default the words of the original text, on demand the model's pieces of them.
+// Units: the parts of a text that can be pointed at: the words of the original text, or the model's subword pieces.
 // In: one side of an alignment document. Out: units in reading order, each with its tokens and its code points.
 
 import { codePoints } from "./document.js";
@@ -69,7 +69,7 @@ export function tokenLabels(side) {
   });
 }
 
-/** The first code point that no token covers any more: what lies behind it was not read. */
+/** The code point at which the last token ends: the text after it was not read. */
 export function readUpTo(side) {
   return side.offsets.reduce((most, [, stop], token) => (side.special[token] ? most : Math.max(most, stop)), 0);
 }

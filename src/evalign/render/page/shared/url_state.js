@@ -1,10 +1,10 @@
 // The state of the page in the URL fragment: #v1=<base64url of JSON>. A link shows what its sender saw;
-// a fragment never leaves the browser. What cannot be read is nothing, never an error; other fragments are not ours.
+// browsers do not send fragments to servers. A fragment that cannot be read is ignored.
 
 const FRAGMENT_KEY = "v1=";
 const FRAGMENT_LIMIT = 60000; // longer addresses are cut by mail programs and some servers' logs
 
-/** What the address says; null if it says nothing of ours. */
+/** The state in the address; null if there is none. */
 export function readFragment() {
   const text = location.hash.replace(/^#/, "");
   if (!text.startsWith(FRAGMENT_KEY)) return null;
@@ -18,7 +18,7 @@ export function readFragment() {
   }
 }
 
-/** Puts a state into the address, as a step that Back undoes or not; returns false if it is too long for one. */
+/** Puts a state into the address, with `step` as a new entry of the history; returns false if it is too long. */
 export function writeFragment(state, step = false) {
   const bytes = new TextEncoder().encode(JSON.stringify(state));
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");

@@ -1,4 +1,4 @@
-// The mapping of columns as controls, and the first rows as they will be scored.
+// Controls that choose which column holds what, and a preview of the rows as they will be scored.
 // In: names of columns and a guess. Out: {candidate, references: [..], source, system, human, id}.
 
 import { labelledSelect, scrollTable } from "../shared/controls.js";

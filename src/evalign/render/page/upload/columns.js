@@ -1,5 +1,5 @@
-// Which column of a file is what: guesses from the usual names, and rows from records by such a mapping. A record that
-// makes no row is a problem with its line; its neighbours go on. The rules are those of Python's reader.
+// Which column of a file holds what: a guess from the usual names, and rows from records by such a mapping. A record that
+// cannot become a row is reported with its line; the others are read. The rules are those of Python's reader.
 
 import { recordValue } from "./read_file.js";
 
@@ -33,7 +33,7 @@ export function guessColumns(columns) {
   const taken = new Set();
   const exact = (role) => {
     for (const name of COLUMN_NAMES[role]) {
-      const column = columns.find((one) => plain.get(one) === name && !taken.has(one));
+      const column = columns.find((header) => plain.get(header) === name && !taken.has(header));
       if (column !== undefined) {
         taken.add(column);
         return column;
@@ -43,7 +43,7 @@ export function guessColumns(columns) {
   };
   const mapping = { candidate: exact("candidate") };
   const numbered = columns.filter(
-    (one) => /^(references?|refs?|targets?|gold)\d*$/.test(plain.get(one)) && !taken.has(one),
+    (header) => /^(references?|refs?|targets?|gold)\d*$/.test(plain.get(header)) && !taken.has(header),
   );
   for (const column of numbered) taken.add(column);
   const single = numbered.length ? "" : exact("references");
@@ -51,7 +51,9 @@ export function guessColumns(columns) {
   for (const role of ["source", "system", "human", "id"]) mapping[role] = exact(role);
   if (!mapping.candidate) {
     mapping.candidate =
-      columns.find((one) => /candidate|hypothes|predict|output|transl/.test(plain.get(one)) && !taken.has(one)) ?? "";
+      columns.find(
+        (header) => /candidate|hypothes|predict|output|transl/.test(plain.get(header)) && !taken.has(header),
+      ) ?? "";
   }
   return mapping;
 }
@@ -96,17 +98,17 @@ function rowFrom(table, record, mapping, index) {
 
 /** A column holds one text or a list; of several columns empty cells are left out, so that rows may have fewer. */
 function referencesFrom(table, columns, value) {
-  const found = [];
+  const references = [];
   for (const column of columns) {
     const cell = table.kind === "csv" ? listedCell(value(column)) : value(column);
     if (typeof cell === "string") {
-      if (cell !== "" || columns.length === 1) found.push(cell);
-    } else if (Array.isArray(cell) && cell.every((one) => typeof one === "string")) found.push(...cell);
+      if (cell !== "" || columns.length === 1) references.push(cell);
+    } else if (Array.isArray(cell) && cell.every((text) => typeof text === "string")) references.push(...cell);
     else if (cell !== undefined || columns.length === 1) {
-      throw new Error(`${column}: expected a text or a list of texts, found ${kindOf(cell)}`);
+      throw new Error(`${column}: expected a text or a list of texts, references ${kindOf(cell)}`);
     }
   }
-  return found;
+  return references;
 }
 
 /** A cell of CSV that is a JSON list of texts is that list. */
@@ -114,7 +116,7 @@ function listedCell(cell) {
   if (!/^\s*\[\s*(".*)?\]\s*$/s.test(cell)) return cell;
   try {
     const list = JSON.parse(cell);
-    return list.every((one) => typeof one === "string") ? list : cell;
+    return list.every((text) => typeof text === "string") ? list : cell;
   } catch {
     return cell;
   }
@@ -124,7 +126,7 @@ function rating(value) {
   if (typeof value === "number") return value;
   if (typeof value === "string") return value.trim() !== "" && Number.isFinite(Number(value)) ? Number(value) : null;
   if (value === null || typeof value !== "object" || Array.isArray(value)) return null;
-  const aspects = Object.entries(value).filter(([, one]) => typeof one === "number");
+  const aspects = Object.entries(value).filter(([, number]) => typeof number === "number");
   return aspects.length ? Object.fromEntries(aspects) : null;
 }
 

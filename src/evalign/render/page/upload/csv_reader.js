@@ -1,6 +1,6 @@
 // CSV and TSV by RFC 4180, and JSON lines, as text comes in: quotes, doubled quotes, line breaks inside fields, CRLF,
 // LF or CR. A reader takes pieces of a file and gives records {line, cells} or {line, value}; what cannot be read is
-// {line, error}, and reading goes on at the next line. Rows of cells are written by the same rules.
+// {line, error}, and reading goes on at the next line.
 
 const CSV_FIELD = 0; // at the start of a field
 const CSV_PLAIN = 1;
@@ -108,7 +108,7 @@ export function csvReader(delimiter = ",") {
     }
   }
 
-  function given() {
+  function complete() {
     const complete = records;
     records = [];
     return complete;
@@ -117,7 +117,7 @@ export function csvReader(delimiter = ",") {
   return {
     push(text) {
       take(text);
-      return given();
+      return complete();
     },
     end() {
       if (state === CSV_QUOTED) {
@@ -125,7 +125,7 @@ export function csvReader(delimiter = ",") {
         error = "a quote that opens here is never closed, so the rest of the file could not be read";
       }
       if (state !== CSV_FIELD || cells.length || field) endRecord();
-      return given();
+      return complete();
     },
   };
 }
@@ -135,12 +135,12 @@ export function jsonlReader() {
   let rest = "";
   let line = 0;
   function records(lines) {
-    const found = [];
+    const complete = [];
     for (const text of lines) {
       line += 1;
-      if (text.trim() !== "") found.push({ line, ...jsonRecord(text) });
+      if (text.trim() !== "") complete.push({ line, ...jsonRecord(text) });
     }
-    return found;
+    return complete;
   }
   return {
     push(text) {
@@ -156,19 +156,19 @@ export function jsonlReader() {
   };
 }
 
-/** The delimiter that the first line of a file speaks for. */
+/** The delimiter that occurs most often in the first line. */
 export function guessDelimiter(head) {
   const line = head.replace(/"[^"]*"?/g, "").split(/[\r\n]/, 1)[0];
   const counts = [",", "\t", ";"].map((sign) => [line.split(sign).length, sign]);
-  return counts.sort((one, other) => other[0] - one[0])[0][1];
+  return counts.sort((first, second) => second[0] - first[0])[0][1];
 }
 
 function jsonRecord(text) {
   try {
     const value = JSON.parse(text);
     if (value !== null && typeof value === "object" && !Array.isArray(value)) return { value };
-    const found = Array.isArray(value) ? "a list" : value === null ? "null" : `a ${typeof value}`;
-    return { error: `expected a JSON object, found ${found}` };
+    const kind = Array.isArray(value) ? "a list" : value === null ? "null" : `a ${typeof value}`;
+    return { error: `expected a JSON object, kind ${kind}` };
   } catch (error) {
     return { error: `not JSON (${error.message})` };
   }
@@ -176,6 +176,6 @@ function jsonRecord(text) {
 
 /** Line breaks in a quoted run: CRLF is one, also where its halves came in two pieces. */
 function lineBreaks(run, afterReturn) {
-  const found = run.match(/\r\n|\r|\n/g)?.length ?? 0;
-  return afterReturn && run.startsWith("\n") ? found - 1 : found;
+  const breaks = run.match(/\r\n|\r|\n/g)?.length ?? 0;
+  return afterReturn && run.startsWith("\n") ? breaks - 1 : breaks;
 }

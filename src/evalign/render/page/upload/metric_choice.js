@@ -26,8 +26,8 @@ const METRICS_CHOSEN = ["bertscore", "rougeL", "chrf"];
 /** Controls; returns {node, specs(), available(what the rows have)}. */
 export function metricChoice(options) {
   const known = options.metrics();
-  const common = METRICS_COMMON.map((name) => known.find((one) => one.name === name)).filter(
-    (one) => one && one.available !== false,
+  const common = METRICS_COMMON.map((name) => known.find((metric) => metric.name === name)).filter(
+    (metric) => metric && metric.available !== false,
   );
   const boxes = common.map((metric) => {
     const box = el("input", { type: "checkbox", value: metric.name });

@@ -22,9 +22,9 @@ const UPLOAD_EXAMPLE = '{"system": "A", "candidate": "It opened on Saturday.", "
 /** Draws the panel. */
 export function uploadPanel(root, options) {
   const steps = el("div", {});
-  const told = el("p", { class: "error", role: "alert", hidden: true });
+  const alert = el("p", { class: "error", role: "alert", hidden: true });
   const reading = progressBar("Reading the file");
-  let running = null; // what is read or scored now; whoever finds another one here was overtaken
+  let running = null; // the AbortController of what is read or scored now; a later file or run replaces it
 
   const input = el("input", {
     type: "file",
@@ -32,7 +32,7 @@ export function uploadPanel(root, options) {
     accept: ".jsonl,.ndjson,.json,.csv,.tsv,.tab,.txt",
     onclick: () => {
       input.value = "";
-    }, // or the same file, edited, would be no change
+    }, // else choosing the same file again would not be a change
     onchange: () => input.files[0] && open(input.files[0]),
   });
   const drop = el(
@@ -72,10 +72,10 @@ export function uploadPanel(root, options) {
     ),
   );
   root.replaceChildren(
-    el("section", { class: "panel upload", "aria-label": "Open a file" }, drop, reading.node, told, steps),
+    el("section", { class: "panel upload", "aria-label": "Open a file" }, drop, reading.node, alert, steps),
   );
 
-  /** Stops what runs; the control of what runs from now on. */
+  /** Aborts what runs; returns the AbortController of what runs from now on. */
   function begun() {
     running?.abort();
     running = new AbortController();
@@ -87,7 +87,7 @@ export function uploadPanel(root, options) {
     const read = (share) => {
       if (running === control) reading.show(share, 1, `Reading ${file.name}`, () => control.abort());
     };
-    told.hidden = true;
+    alert.hidden = true;
     steps.replaceChildren();
     read(0);
     try {
@@ -118,8 +118,8 @@ export function uploadPanel(root, options) {
   }
 
   function fail(message) {
-    told.textContent = message;
-    told.hidden = false;
+    alert.textContent = message;
+    alert.hidden = false;
   }
 
   /** The second step: what the columns are, what the first rows look like, which metrics. */

@@ -1,4 +1,4 @@
-// Progress of something long: a bar, a count, the time that is left, and a way to stop it. Spoken at every tenth only.
+// The progress of a long task: a bar, a count, the time left, a button to cancel. Announced at every tenth only.
 
 import { announce, el } from "../shared/dom.js";
 import { countText } from "../shared/number_text.js";

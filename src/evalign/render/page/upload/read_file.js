@@ -1,10 +1,10 @@
-// A file from the reader's disk as records: read slice by slice, UTF-8 only; JSONL, CSV, TSV or a JSON list; or a
-// document that was saved here. In: a File. Out: {kind, columns, records, problems} or {document}.
+// Reads a chosen file as records, slice by slice, UTF-8 only: JSONL, CSV, TSV, a JSON list, or a document that the page
+// saved. In: a File. Out: {kind, columns, records, problems} or {document}.
 
 import { csvReader, guessDelimiter, jsonlReader } from "./csv_reader.js";
 import { checkedDocument, isDocument } from "./saved_document.js";
 
-const UPLOAD_LIMIT = 100 * 2 ** 20; // bytes; a browser tab holds the rows of such a file with ease
+const UPLOAD_LIMIT = 100 * 2 ** 20; // bytes; the rows of such a file fit into the memory of a browser tab
 const UPLOAD_SLICE = 2 ** 22;
 const UPLOAD_NAMES = new Map([
   ["jsonl", "jsonl"],
@@ -35,13 +35,13 @@ export async function readRecords(file, onProgress = (_share) => {}, signal = un
   const separated = kind === "csv" || kind === "tsv";
   const delimiter = kind === "tsv" ? "\t" : guessDelimiter(head);
   const reader = separated ? csvReader(delimiter) : jsonlReader();
-  const found = separated ? separatedTable() : objectTable();
+  const table = separated ? separatedTable() : objectTable();
   for await (const { text, share } of decodedSlices(file, signal)) {
-    found.take(reader.push(text));
+    table.take(reader.push(text));
     onProgress(share);
   }
-  found.take(reader.end());
-  return { kind: separated ? "csv" : "jsonl", delimiter: separated ? delimiter : null, ...found.done() };
+  table.take(reader.end());
+  return { kind: separated ? "csv" : "jsonl", delimiter: separated ? delimiter : null, ...table.done() };
 }
 
 /** The value of a column in a record; undefined if it has none. */
@@ -56,8 +56,8 @@ function separatedTable() {
   const records = [];
   const problems = [];
   return {
-    take(some) {
-      for (const record of some) {
+    take(read) {
+      for (const record of read) {
         const place = `line ${record.line}`;
         if (record.error) problems.push({ place, message: record.error });
         else if (columns === null) columns = distinctNames(record.cells);
@@ -75,8 +75,8 @@ function objectTable() {
   const records = [];
   const problems = [];
   return {
-    take(some) {
-      for (const record of some) {
+    take(read) {
+      for (const record of read) {
         if (record.error) problems.push({ place: `line ${record.line}`, message: record.error });
         else {
           for (const name of Object.keys(record.value)) columns.add(name);
@@ -100,9 +100,9 @@ function wholeJson(text) {
   if (!Array.isArray(value)) return null;
   const table = objectTable();
   table.take(
-    value.map((one, place) =>
-      one !== null && typeof one === "object" && !Array.isArray(one)
-        ? { line: place + 1, value: one }
+    value.map((record, place) =>
+      record !== null && typeof record === "object" && !Array.isArray(record)
+        ? { line: place + 1, value: record }
         : { line: place + 1, error: "expected a JSON object" },
     ),
   );

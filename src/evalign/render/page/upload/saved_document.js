@@ -1,5 +1,5 @@
-// A document that was saved here and comes back as a file: whole enough to be drawn, or refused in a sentence. Files
-// come from anywhere: cut off, edited by hand, of another version. In: parsed JSON. Out: the same, checked.
+// Checks a saved document that is opened again: complete enough to be drawn, or refused in a sentence, for it may be
+// truncated, edited by hand, or of another version. In: parsed JSON. Out: the same, checked.
 
 import { checkFormat } from "../shared/document.js";
 
@@ -27,18 +27,18 @@ function corpusLack(doc) {
   const missing = DOCUMENT_CORPUS_LISTS.find((name) => !Array.isArray(doc[name]));
   if (missing) return `it has no list "${missing}"`;
   const metric = doc.metrics.findIndex(
-    (one) =>
-      typeof one?.metric !== "string" ||
-      typeof one.signature !== "string" ||
-      !Array.isArray(one.fields) ||
-      !one.fields.includes(one.main) ||
-      !Array.isArray(one.bounds),
+    (entry) =>
+      typeof entry?.metric !== "string" ||
+      typeof entry.signature !== "string" ||
+      !Array.isArray(entry.fields) ||
+      !entry.fields.includes(entry.main) ||
+      !Array.isArray(entry.bounds),
   );
   if (metric >= 0) return `metric ${metric + 1} is not described`;
   if (doc.systems.some((name) => typeof name !== "string")) return "a system has no name";
-  if (doc.results.some((one) => !(one?.scores instanceof Object))) return "a result has no scores";
-  const row = doc.rows.findIndex((one) =>
-    DOCUMENT_ROW_LISTS.some((name) => !Array.isArray(one?.[name]) || one[name].length !== doc.metrics.length),
+  if (doc.results.some((entry) => !(entry?.scores instanceof Object))) return "a result has no scores";
+  const row = doc.rows.findIndex((entry) =>
+    DOCUMENT_ROW_LISTS.some((name) => !Array.isArray(entry?.[name]) || entry[name].length !== doc.metrics.length),
   );
   return row >= 0 ? `row ${row + 1} has not ${DOCUMENT_ROW_LISTS.join(", ")} of every metric` : "";
 }

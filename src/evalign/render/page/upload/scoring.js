@@ -91,10 +91,10 @@ async function countTable(group, rows, { api, signal, lines, onStep }) {
 }
 
 /** How many rows fit: by count, by pairs and by bytes of the request. */
-function nextChunk({ rows, systems, groups, run: { limits } }, start, wanted) {
+function nextChunk({ rows, systems, groups, run: { limits } }, start, size) {
   const besides = groups.map(({ table, results }) => JSON.stringify([table, results]).length);
   const room = limits.body * 0.9 - Math.max(...besides) - 2000;
-  const most = Math.min(wanted, limits.rows, rows.length - start);
+  const most = Math.min(size, limits.rows, rows.length - start);
   let pairs = 0;
   let bytes = 0;
   for (let count = 0; count < most; count += 1) {
