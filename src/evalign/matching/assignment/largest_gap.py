@@ -25,27 +25,29 @@ def by_gaps(similarity: Array, distance: Array, masks: tuple[Array, Array], watc
 def _choose(values: Array, distance: Array, takers: Array, free: Array, watch: Watch) -> Array:
     """(batch, takers, free): every taker gets a partner of its own; there are at least as many of those."""
     xp = namespace(values)
-    takers, free = takers & True, free & True  # own copies
+    free = free & True  # its own copy
     chosen = xp.zeros_like(values) > 0
     live = xp.where(free[:, None, :], values, -xp.inf)
     value, partner, second, rival = top_two(live, best(live, distance))
-    while True:
-        (items,) = where_true(takers.any(-1))
-        if not len(items):
-            return chosen
-        # One live partner left: second is -inf, the gap +inf. Who is done never wins.
-        lead = xp.where(takers, value, 0.0) - xp.where(takers, second, 0.0)
-        taker = best(xp.where(takers, lead, -xp.inf), along(distance, partner))[items]
+    near = along(distance, partner)
+    # One live partner left: second is -inf, the gap +inf. Who is no taker, or is done, never wins.
+    lead = xp.where(takers, xp.where(takers, value, 0.0) - xp.where(takers, second, 0.0), -xp.inf)
+    left = takers.sum(-1)
+    for step in range(int(left.max()) if len(left) else 0):
+        (items,) = where_true(left > step)
+        taker = best(lead[items], near[items])
         taken = partner[items, taker]
         watch(taker, taken, lead[items, taker])
         chosen[items, taker, taken] = True
-        takers[items, taker] = False
+        lead[items, taker] = -xp.inf
         free[items, taken] = False
         # Only those who counted on the partner just taken look again.
         counted = (partner[items] == taken[:, None]) | (rival[items] == taken[:, None])
-        place, waiting = where_true(takers[items] & counted)
+        place, waiting = where_true(counted & (lead[items] > -xp.inf))
         again = items[place]
         if len(again):
-            live = xp.where(free[again], values[again, waiting], -xp.inf)
-            fresh = top_two(live, best(live, distance[again, waiting]))
-            value[again, waiting], partner[again, waiting], second[again, waiting], rival[again, waiting] = fresh
+            offers, far = xp.where(free[again], values[again, waiting], -xp.inf), distance[again, waiting]
+            value, first, second, next_best = top_two(offers, best(offers, far))
+            partner[again, waiting], rival[again, waiting] = first, next_best
+            lead[again, waiting], near[again, waiting] = value - second, along(far, first)
+    return chosen

@@ -8,12 +8,12 @@ assignment: a row or a column can be used twice.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from evalign.errors import SpecError, nearest
-from evalign.matching.arrays import Array, namespace, one_hot, shorter, top_two, valid_cells
+from evalign.matching.arrays import Array, indices, namespace, shorter, top_two, valid_cells
 from evalign.matching.assignment.base import Assignment
 from evalign.matching.assignment.one_sided import best_of_columns, best_of_short_side, largest_cells
 from evalign.matching.base import Masks, Step, Weights
@@ -130,20 +130,47 @@ def sharpened(similarity: Array, masks: Masks, factor: float, rounds: Array) -> 
     xp = namespace(similarity)
     valid = valid_cells(masks)
     values = xp.where(valid, similarity, -xp.inf)
-    rivalry = valid & ((masks[0].sum(-1) > 1) & (masks[1].sum(-1) > 1))[:, None, None]  # one token has no rival
+    rivalry = (masks[0].sum(-1) > 1) & (masks[1].sum(-1) > 1)  # one token has no rival
     for step in range(int(rounds.max()) if len(rounds) else 0):
-        by_row, by_column = _others(values), xp.swapaxes(_others(xp.swapaxes(values, 1, 2)), 1, 2)
-        rivals = xp.where(rivalry, by_row, 0.0) + xp.where(rivalry, by_column, 0.0)
-        stepped = xp.where(valid, values, 0.0) - rivals / factor
+        # Padding is 0 here, not -inf, which has no gradient.
+        stepped = xp.where(valid, values - _rivals(values, masks) / factor, 0.0)
         # The selection does not change when all values are scaled; unscaled they overflow after some 90 steps.
         peak = xp.amax(xp.abs(stepped), axis=(1, 2), keepdims=True)
         stepped = stepped / xp.where(peak > 0, peak, 1.0)
-        values = xp.where(rivalry & (step < rounds)[:, None, None], stepped, values)
+        values = xp.where(valid & (rivalry & (step < rounds))[:, None, None], stepped, values)
     return values
 
 
-def _others(values: Array) -> Array:
-    """For every cell the best other value of its row."""
+def _rivals(values: Array, masks: Masks) -> Array:
+    """For every cell the best other value of its row plus that of its column; what has no token counts as 0.
+
+    That is the best value of the row plus that of the column, but for the cells that are the best themselves.
+    """
     xp = namespace(values)
-    value, first, second, _ = top_two(values)
-    return xp.where(one_hot(first, values.shape[-1]), second[..., None], value[..., None])
+    batch, rows, columns = values.shape
+    by_row, by_column = _leaders(values, masks[0]), _leaders(xp.swapaxes(values, 1, 2), masks[1])
+    rivals = by_row.value[:, :, None] + by_column.value[:, None, :]
+    items, row = indices(values, batch)[:, None], indices(values, rows)[None]
+    leads = by_column.place[items, by_row.place] == row  # whether a row's best cell is its column's best too
+    own = xp.where(leads, by_column.second[items, by_row.place], by_column.value[items, by_row.place])
+    rivals[items, row, by_row.place] = by_row.second + own
+    column = indices(values, columns)[None]
+    leads = by_row.place[items, by_column.place] == column
+    own = xp.where(leads, by_row.second[items, by_column.place], by_row.value[items, by_column.place])
+    rivals[items, by_column.place, column] = own + by_column.second
+    return rivals
+
+
+class _Leaders(NamedTuple):
+    """Of every row (batch, n): the best value, where it stands, and the second best."""
+
+    value: Array
+    place: Array
+    second: Array
+
+
+def _leaders(values: Array, mask: Array) -> _Leaders:
+    xp = namespace(values)
+    value, place, second, _ = top_two(values)
+    second = xp.where(second > -xp.inf, second, 0.0)
+    return _Leaders(xp.where(mask, value, 0.0), place, second)
