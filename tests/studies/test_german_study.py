@@ -26,7 +26,7 @@ from evalign.stats.levels import Rated
 from evalign.stats.levels import agreement as level_agreement
 from evalign.studies.german import agreement, systems, tuning
 from evalign.studies.german.agreement import CORRELATIONS, ERRORS, FITTED_RMSE, MAE, RMSE, judge_systems
-from evalign.studies.german.data import Asked, rated_rows, read_rated, training_pairs
+from evalign.studies.german.data import RowChoice, judged_rows, read_judged, training_pairs
 from evalign.studies.german.page import german_page
 from evalign.studies.german.study import GERMAN, GermanPlan, named_models, run_german
 from evalign.studies.german.systems import LEXICAL, POOLINGS, System, pooled, score_systems
@@ -45,7 +45,7 @@ FILES = [f"{name}.{ending}" for name in ("table3_error", "table3_correlation", "
 
 
 def example(**asked):
-    return read_rated(None, Columns(), None, Asked(**asked))
+    return read_judged(None, Columns(), None, RowChoice(**asked))
 
 
 def rows(count=6, **changes):
@@ -118,7 +118,7 @@ def test_idf_counts_every_source_once_and_whole(model):
         )
         for n in range(6)
     ]  # fmt: skip
-    judged = rated_rows("long", data, Asked())
+    judged = judged_rows("long", data, RowChoice())
     metric = BERTScore(model=model, layer="2", idf="sources")
     encoder = open_encoder(EncoderChoice(model, "2")).encoder
     assert len(encoder.tokenize([sources[0]])[0]) > 2 * 160  # the model's positions
@@ -143,7 +143,7 @@ def test_a_document_counts_once_however_many_summaries_it_has(model):
 
 def test_idf_over_references_when_asked(model):
     data = rows(source=None)
-    judged = rated_rows("plain", data, Asked(idf="references"))
+    judged = judged_rows("plain", data, RowChoice(idf="references"))
     encoder = open_encoder(EncoderChoice(model, "2")).encoder
     metric = BERTScore(model=model, layer="2", idf="references")
     found = scores_of(metric, judged)
@@ -183,14 +183,14 @@ def test_correlations_and_their_intervals_over_documents(study):
 
 def test_ratings_are_mapped_to_the_scale(model):
     penalties = [replace(row, human=-row.human) for row in rows()]
-    mapped = rated_rows("mqm", penalties, Asked(low=-25, high=0))
+    mapped = judged_rows("mqm", penalties, RowChoice(low=-25, high=0))
     assert mapped.shares == pytest.approx([1, 0.96, 0.92, 0.88, 0.84, 0.8])
     assert "(rating + 25) / 25" in str(mapped.scale)
-    assert rated_rows("mqm", penalties, Asked()).shares == pytest.approx([1, 0.8, 0.6, 0.4, 0.2, 0])
-    assert rated_rows("plain", rows(), Asked(high=10)).shares == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.5])
-    assert rated_rows("plain", rows(), Asked()).shares[-1] == 1
+    assert judged_rows("mqm", penalties, RowChoice()).shares == pytest.approx([1, 0.8, 0.6, 0.4, 0.2, 0])
+    assert judged_rows("plain", rows(), RowChoice(high=10)).shares == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.5])
+    assert judged_rows("plain", rows(), RowChoice()).shares[-1] == 1
     named = [replace(row, human={"fluency": row.human, "other": 1}) for row in rows()]
-    assert rated_rows("named", named, Asked(aspect="fluency")).shares[-1] == 1
+    assert judged_rows("named", named, RowChoice(aspect="fluency")).shares[-1] == 1
 
 
 BAD = [
@@ -209,19 +209,19 @@ BAD = [
 @pytest.mark.parametrize(("data", "asked", "said"), BAD, ids=lambda value: value if isinstance(value, str) else "")
 def test_data_that_cannot_be_judged(data, asked, said):
     with pytest.raises(InputError, match=said):
-        rated_rows("data.jsonl", data, Asked(**asked))
+        judged_rows("data.jsonl", data, RowChoice(**asked))
 
 
 def test_rows_without_rating_or_reference_are_left_out_and_counted():
     data = [*rows(), replace(rows()[0], human=None), replace(rows()[0], references=("  ",))]
-    judged = rated_rows("data", data, Asked(rows=4))
+    judged = judged_rows("data", data, RowChoice(rows=4))
     assert len(judged.rows) == 4
     assert judged.notes == ("1 rows left out: no human score", "1 rows left out: no reference",
                             "4 of 6 rated rows, drawn at random (seed 12345)")  # fmt: skip
 
 
 def test_without_sources_only_idf_is_missing(model):
-    study = run_german([model], rated_rows("plain", rows(source=None), Asked()), PLAN, Steps(None))
+    study = run_german([model], judged_rows("plain", rows(source=None), RowChoice()), PLAN, Steps(None))
     names = {one.name for one in study.verdict.systems}
     assert names == {*LEXICAL, *map(pooled, POOLINGS), "BERTScore"}
     assert len(study.missing) == 1
@@ -255,7 +255,7 @@ def test_models_are_told_apart_by_what_they_hold(model, tmp_path):
 
 def test_constant_scores_have_errors_but_no_correlation():
     data = [replace(row, candidate="xyz") for row in rows()]
-    study = run_german([], rated_rows("zero", data, Asked()), PLAN, Steps(None))
+    study = run_german([], judged_rows("zero", data, RowChoice()), PLAN, Steps(None))
     rouge = system(study, "ROUGE-1")
     assert (rouge.value("pearson"), rouge.rank) == (None, None)
     assert rouge.value(RMSE) == pytest.approx(100 * math.sqrt((study.rows.shares**2).mean()))
@@ -266,7 +266,7 @@ def test_constant_scores_have_errors_but_no_correlation():
 
 
 def test_constant_ratings_leave_the_figures_of_errors(model, tmp_path):
-    study = run_german([model], rated_rows("same", rows(human=3.0), Asked(high=4.0)), PLAN, Steps(None))
+    study = run_german([model], judged_rows("same", rows(human=3.0), RowChoice(high=4.0)), PLAN, Steps(None))
     save_study(german_page(study), tmp_path / "out")  # an empty figure would warn
     made = {file.stem for file in (tmp_path / "out").glob("*.png")}
     assert made == {"table3_error", "table4_error", "scores"}
@@ -278,24 +278,24 @@ def test_constant_ratings_leave_the_figures_of_errors(model, tmp_path):
 
 
 def test_one_text_has_no_intervals_and_few_say_so():
-    together = rated_rows("one", rows(source="Der Fluss."), Asked())
+    together = judged_rows("one", rows(source="Der Fluss."), RowChoice())
     study = run_german([], together, PLAN, Steps(None))
     for one in (*(one.estimates for one in study.verdict.systems), study.verdict.constant):
         assert {(estimate.low, estimate.high) for estimate in one.values()} == {(None, None)}
     assert "of one text, so there are no intervals" in german_page(study).about[1]
-    apart = run_german([], rated_rows("six", rows(), Asked()), PLAN, Steps(None))
+    apart = run_german([], judged_rows("six", rows(), RowChoice()), PLAN, Steps(None))
     assert system(apart, "ROUGE-1").estimates[RMSE].low is not None
     assert "6 different texts; so few give intervals that are too narrow" in german_page(apart).about[1]
 
 
 def test_rows_with_blank_sources_are_about_their_references():
-    judged = rated_rows("blank", rows(source=" "), Asked())
+    judged = judged_rows("blank", rows(source=" "), RowChoice())
     assert judged.documents == [row.references[0] for row in judged.rows]
 
 
 def test_some_rows_without_a_source_are_counted():
     data = [replace(row, source=None) if number < 2 else row for number, row in enumerate(rows())]
-    judged = rated_rows("some", data, Asked())
+    judged = judged_rows("some", data, RowChoice())
     assert "2 of 6 rows have no source; IDF was counted over those of the others" in judged.notes
     assert len(judged.counted_texts) == 4
 
@@ -338,8 +338,8 @@ def test_a_tuned_encoder_is_scored_with_the_same_layer(model, tuned_plan, tmp_pa
     steps = Steps(tmp_path)
     study = run_german([model], example(), tuned_plan, steps)
     tuned = study.tuned["tiny-bert"]
-    assert len(tuned.losses) == 2
-    layers = {one.scored.system.metric.layer for one in study.verdict.systems if one.name.startswith("BERTScore")}
+    assert len(tuned.epochs) == 3  # the start, and two epochs
+    layers = {str(one.scored.system.metric.layer) for one in study.verdict.systems if one.name.startswith("BERTScore")}
     assert layers == {"2"}
     for name, metric in (
         ("Sentence-BERT, mean, fine-tuned", evalign.metric(f'sbert(model="{tuned.directory}")')),
@@ -395,10 +395,10 @@ def test_with_and_without_cache_the_same(study, model, tmp_path):
 
 def test_other_ratings_use_the_same_scores_and_other_numbers(model, tmp_path, monkeypatch):
     steps = Steps(tmp_path)
-    first = run_german([model], rated_rows("a", rows(), Asked()), PLAN, steps)
+    first = run_german([model], judged_rows("a", rows(), RowChoice()), PLAN, steps)
     monkeypatch.setattr("evalign.metrics.matching_metric.open_encoder", refuse)
     turned = [replace(row, human=5 - row.human) for row in rows()]
-    second = run_german([model], rated_rows("a", turned, Asked()), PLAN, steps)
+    second = run_german([model], judged_rows("a", turned, RowChoice()), PLAN, steps)
     for one, other in zip(first.verdict.systems, second.verdict.systems, strict=True):
         assert one.scored.scores.tolist() == other.scored.scores.tolist()
         if one.value("pearson") is not None:
@@ -434,7 +434,7 @@ def test_swaps_are_drawn_once_for_all_pairs_of_systems(monkeypatch):
     generator = Resampling.generator
     monkeypatch.setattr(Resampling, "generator", lambda self, sample: drawn.append(sample) or generator(self, sample))
     rng = np.random.default_rng(3)
-    judged = rated_rows("many", rows(12), Asked())
+    judged = judged_rows("many", rows(12), RowChoice())
     scores = [judged.shares + rng.normal(size=12) for _ in range(5)]
     found = agreement._better(scores, judged, Resampling(samples=60, seed=987))
     assert len(drawn) == agreement.permutations(5, Resampling(samples=60)) == 400
@@ -512,7 +512,7 @@ def test_known_stand_ins_say_what_they_are(tmp_path):
                          "candidate": row.candidate, "human": -row.human}) for row in rows(8)]  # fmt: skip
     file = tmp_path / "ted21_ende_mqm.jsonl"
     file.write_text("\n".join(lines) + "\n", "utf-8")
-    judged = read_rated(str(file), Columns(), None, Asked())
+    judged = read_judged(str(file), Columns(), None, RowChoice())
     assert (judged.scale.low, judged.scale.high) == (-25, 0)
     assert judged.shares.min() >= 0
     page = german_page(run_german([], judged, PLAN, Steps(None)))

@@ -22,8 +22,8 @@ from evalign.stats.effect import derangement, separation
 from evalign.studies.lisa import model_scores
 from evalign.studies.lisa.explanations import _added, _rises
 from evalign.studies.lisa.matchings import ALGORITHMS, EXACT, GREEDY, NAMES, PUBLISHED
-from evalign.studies.lisa.model_scores import IDENTICAL, NEGATIVE, POSITIVE, Key, Plan, measure
-from evalign.studies.lisa.padding import PARTS, PLAIN, settings_of
+from evalign.studies.lisa.model_scores import IDENTICAL, NEGATIVE, POSITIVE, Key, LisaPlan, measure
+from evalign.studies.lisa.padding import MASKED, PARTS, PLAIN, TARGETS, Padding
 from evalign.studies.lisa.published_recursion import published_cells, shares
 from evalign.studies.lisa.separation import _ranked, _resampled_auc
 from evalign.studies.lisa.study import lisa_page, run_lisa
@@ -35,7 +35,8 @@ from evalign.types import Row
 pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
 
 WIDTH = 64
-PLAN = Plan(widths=(WIDTH,), block=4, published=2, threads=1)
+WEIGHED = Padding(WIDTH, TARGETS, 1)
+PLAN = LisaPlan(widths=(WIDTH,), block=4, published=2, threads=1)
 FIGURES = [*(f"figure{number}" for number in range(1, 8)), "separation"]
 
 
@@ -114,7 +115,7 @@ def padded_matrices(model):
 
 @pytest.mark.parametrize("weight", [0, 1])
 def test_padded_greedy_scores_in_plain_numpy(model, measured, weight):
-    got = measured.scores[Key(CROSS, POSITIVE, GREEDY, settings_of(WIDTH)[1 + weight])]
+    got = measured.scores[Key(CROSS, POSITIVE, GREEDY, Padding(WIDTH, TARGETS, weight))]
     for place, (matrix, text, pads) in enumerate(padded_matrices(model)):
         weights = [one + weight * other for one, other in zip(text, pads, strict=True)]
         precision = (matrix.max(axis=1) * weights[0]).sum() / weights[0].sum()
@@ -125,7 +126,7 @@ def test_padded_greedy_scores_in_plain_numpy(model, measured, weight):
 @pytest.mark.parametrize("weight", [0, 1])
 def test_padded_published_scores_in_plain_numpy(model, measured, weight):
     """Every column takes its best row; a row nobody took is worth 0."""
-    got = measured.scores[Key(CROSS, POSITIVE, PUBLISHED, settings_of(WIDTH)[1 + weight])]
+    got = measured.scores[Key(CROSS, POSITIVE, PUBLISHED, Padding(WIDTH, TARGETS, weight))]
     for place, (matrix, text, pads) in enumerate(padded_matrices(model)):
         weights = [one + weight * other for one, other in zip(text, pads, strict=True)]
         taken = matrix.argmax(axis=0)
@@ -136,7 +137,7 @@ def test_padded_published_scores_in_plain_numpy(model, measured, weight):
 
 
 def test_what_pads_did_in_plain_numpy(model, measured):
-    got = measured.parts[Key(CROSS, POSITIVE, PUBLISHED, settings_of(WIDTH)[2])]
+    got = measured.parts[Key(CROSS, POSITIVE, PUBLISHED, WEIGHED)]
     for place, (matrix, text, pads) in enumerate(padded_matrices(model)):
         taken = matrix.argmax(axis=0)
         alone = ~np.isin(np.arange(WIDTH), taken)  # every column has a row
@@ -151,9 +152,9 @@ def test_what_pads_did_in_plain_numpy(model, measured):
 
 def test_what_pads_and_text_add_is_the_whole_distance(measured):
     """Both sides are padded to one width, so their tokens' mean is the mean of precision and recall."""
-    setting = settings_of(WIDTH)[2]
-    added = sum(_added(measured, CROSS, setting, part) for part in ("text_value", "pad_value"))
-    good, bad = (measured.scores[Key(CROSS, pairing, GREEDY, setting)][:, :2] for pairing in (POSITIVE, NEGATIVE))
+    key = Key(CROSS, POSITIVE, GREEDY, WEIGHED)
+    added = sum(_added(measured, key))
+    good, bad = (measured.scores[key._replace(pairing=pairing)][:, :2] for pairing in (POSITIVE, NEGATIVE))
     assert added == pytest.approx(good.mean() - bad.mean(), abs=1e-9)
 
 
@@ -183,14 +184,14 @@ def test_a_number_that_is_not_there_does_not_rise(before, after, rises):
 
 def test_masked_padding_changes_nothing(measured):
     for key, scores in measured.scores.items():
-        if key.setting == settings_of(WIDTH)[0]:
-            np.testing.assert_allclose(scores, measured.scores[key._replace(setting=PLAIN)], atol=1e-5)
+        if key.padding == Padding(WIDTH, MASKED):
+            np.testing.assert_allclose(scores, measured.scores[key._replace(padding=PLAIN)], atol=1e-5)
 
 
 def test_a_text_meets_itself_with_greedy_and_exact(measured):
-    for setting in (PLAIN, *settings_of(WIDTH)):
+    for padding in (PLAIN, Padding(WIDTH, MASKED), Padding(WIDTH, TARGETS, 0), WEIGHED):
         for algorithm in (GREEDY, "exact"):
-            np.testing.assert_allclose(measured.scores[Key(CROSS, IDENTICAL, algorithm, setting)], 1, atol=1e-5)
+            np.testing.assert_allclose(measured.scores[Key(CROSS, IDENTICAL, algorithm, padding)], 1, atol=1e-5)
 
 
 @pytest.mark.parametrize("size", [2, 5, 40])
@@ -240,8 +241,8 @@ def test_numbers_in_files_are_the_measured_ones(model, tmp_path):
     (one,) = study.models
     assert len(lines) == 3 * 13  # no padding, padding that weighs 1, candidates
     for line in lines:
-        setting = PLAIN if line["padding"] == "no padding" else settings_of(WIDTH)[2]
-        good, bad = (one.f1(Key(line["pair"], pairing, line["algorithm"], setting)) for pairing in (POSITIVE, NEGATIVE))
+        padding = PLAIN if line["padding"] == "no padding" else WEIGHED
+        good, bad = (one.f1(Key(line["pair"], pairing, line["algorithm"], padding)) for pairing in (POSITIVE, NEGATIVE))
         apart = separation(good, bad)
         expected = [good.mean(), bad.mean(), apart.difference, apart.cohens_d, apart.auc, apart.overlap]
         columns = ("positives", "negatives", "difference", "cohens_d", "auc", "overlap")

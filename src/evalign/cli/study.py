@@ -22,12 +22,12 @@ from evalign.render.progress import progress
 from evalign.render.study.page import PAGE, StudyPage, StudyTable, save_study
 from evalign.render.tables import terminal_table
 from evalign.stats.bootstrap import Resampling
-from evalign.studies.german.data import REFERENCES, SOURCES, Asked, read_rated, training_pairs
+from evalign.studies.german.data import REFERENCES, SOURCES, RowChoice, read_judged, training_pairs
 from evalign.studies.german.page import german_page
 from evalign.studies.german.study import GermanPlan, named_models, run_german, work
 from evalign.studies.german.systems import Options
 from evalign.studies.german.tuning import PAPER
-from evalign.studies.lisa.model_scores import Plan
+from evalign.studies.lisa.model_scores import LisaPlan
 from evalign.studies.lisa.study import lisa_page, run_lisa
 from evalign.studies.pair_selection import choose, read_rows
 from evalign.studies.step_cache import Steps
@@ -67,7 +67,7 @@ def lisa(ctx: click.Context, out: Path, models: tuple[str, ...], pairs: int, dat
     check_folder(out)
     chosen = choose(*read_rows(data, columns, input_format), pairs, seed)
     named = named_models(models) or known_here()
-    plan = Plan(layer=layer, seed=seed, threads=threads)
+    plan = LisaPlan(layer=layer, seed=seed, threads=threads)
     with progress("measuring pairs", len(chosen.rows) * len(named)) as advance:
         measured = run_lisa(named, chosen, plan, Steps.of("lisa", keep=not no_cache), advance)
     finish(lisa_page(measured), out, ctx)
@@ -114,8 +114,8 @@ def german(ctx: click.Context, /, out: Path, models: tuple[str, ...], data: str 
     something could not be made, such as a model that is not found or IDF without sources; everything else is.
     """
     check_folder(out)
-    asked = Asked(given["rows"], seed, given["aspect"], given["low"], given["high"], given["idf"])
-    judged = read_rated(data, columns, input_format, asked)
+    choice = RowChoice(given["rows"], seed, given["aspect"], given["low"], given["high"], given["idf"])
+    judged = read_judged(data, columns, input_format, choice)
     if given["finetune"] and data is not None and train is None:
         raise SpecError("--finetune needs rated paraphrases to learn from: give --train FILE")
     pairs = training_pairs(train, given["mapping"], judged) if train or data is None else None

@@ -1,4 +1,4 @@
-"""Which pairs a study looks at: rows in, a fixed number of distinct ones out, and sentences about those left out.
+"""Which pairs a study uses: rows in, at most a given number of distinct ones out, and notes about those left out.
 
 Source and reference make a pair across languages, as in the LiSAScore paper; candidate and reference one within.
 """
@@ -6,10 +6,11 @@ Source and reference make a pair across languages, as in the LiSAScore paper; ca
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from evalign.errors import InputError
 from evalign.studies.step_cache import digest_of
 from evalign.types import Row
 
+T = TypeVar("T")
 CROSS, WITHIN = "source/reference", "candidate/reference"
 EXAMPLE = "lisa/example_en_de.jsonl"
 NO_SOURCE = f"{CROSS} pairs: no row of the data has a source; give rows with a source, or its name as --source-field"
@@ -27,8 +29,8 @@ NO_CANDIDATE = (
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """The rows that are looked at, what they are called, and what was said while choosing."""
+class StudyPairs:
+    """The rows that a study uses, the name of their data, and notes about how they were chosen."""
 
     name: str
     rows: tuple[Row, ...]
@@ -64,26 +66,31 @@ def read_rows(
         return "the example that comes with evalign", list(TableFile(str(file), Columns()))
 
 
-def choose(name: str, rows: Iterable[Row], count: int, seed: int) -> Chosen:
+def choose(name: str, rows: Iterable[Row], count: int, seed: int) -> StudyPairs:
     """At most `count` rows, drawn at random from those whose source and first reference occur for the first time."""
-    given = list(rows)
-    sourced = any(row.source and row.source.strip() for row in given)
-    written = any(row.candidate.strip() for row in given)
+    rows = list(rows)
+    sourced = any(row.source and row.source.strip() for row in rows)
+    written = any(row.candidate.strip() for row in rows)
     dropped: Counter[str] = Counter()
-    usable = list(_usable(given, sourced, written, dropped)) if sourced or written else []
+    usable = list(_usable(rows, sourced, written, dropped)) if sourced or written else []
     if not usable:
         needed = ["a reference", *["a source"] * sourced, *["a candidate"] * (written or not sourced)]
         raise InputError(f"{name}: no row has {' and '.join(needed)}, so there are no pairs to study")
-    drawn = np.sort(np.random.default_rng(seed).permutation(len(usable))[:count])
     notes = [f"{number} rows left out: {why}" for why, number in dropped.items()]
     if len(usable) < count:
         notes.append(f"{count} pairs were asked for, but there are {len(usable)}")
     missing = [sentence for sentence, there in ((NO_SOURCE, sourced), (NO_CANDIDATE, written)) if not there]
-    return Chosen(name, tuple(usable[place] for place in drawn), tuple(notes), tuple(missing))
+    return StudyPairs(name, tuple(draw(usable, count, seed)), tuple(notes), tuple(missing))
+
+
+def draw(items: Sequence[T], count: int, seed: int) -> list[T]:
+    """At most `count` of the items, drawn at random, in their order."""
+    places = np.sort(np.random.default_rng(seed).permutation(len(items))[:count])
+    return [items[place] for place in places]
 
 
 def _usable(rows: Iterable[Row], sourced: bool, written: bool, dropped: Counter[str]) -> Iterator[Row]:
-    """A text that came before would make a true pair among the negatives."""
+    """Rows with all texts, each source and reference once: a repeated text would make a true pair among negatives."""
     seen: set[str] = set()
     for row in rows:
         texts = [row.references[0] if row.references else "", *([row.source or ""] if sourced else [])]

@@ -1,6 +1,6 @@
 """How well each system of the German summaries study agrees with people: errors, correlations, ranks, intervals.
 
-In: `RatedRows` and their `Scored` systems. Out: `Judged`. Intervals come from drawing whole documents (rows that share
+In: `JudgedRows` and their `Scored` systems. Out: a `Verdict`. For intervals whole documents are drawn (rows that share
 a source, or a reference where there is none), the same draws for every system.
 """
 
@@ -22,7 +22,7 @@ from evalign.stats.effect import rating_residuals
 from evalign.stats.estimate import Estimate, codes
 from evalign.stats.significance import Comparison, compare_all, permutation_test
 from evalign.stats.weighted import weighted_mean
-from evalign.studies.german.data import DOCUMENT, RatedRows
+from evalign.studies.german.data import DOCUMENT, JudgedRows
 from evalign.studies.german.systems import Scored
 from evalign.studies.step_cache import Steps, digest_of
 from evalign.types import Floats
@@ -35,7 +35,7 @@ RECIPE = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class JudgedSystem:
     """One system's numbers.
 
     `offset` is the mean of its clipped scores minus the mean rating, `offset_share` the part of the squared error
@@ -58,92 +58,100 @@ class Judged:
         """The model's name, empty for metrics of words."""
         return self.scored.system.model
 
-    def value(self, what: str) -> float | None:
+    @property
+    def pooling(self) -> str:
+        """The pooling of Sentence-BERT, which is part of its name."""
+        return self.name.split(", ")[1]
+
+    @property
+    def pearson(self) -> float | None:
+        """Pearson with people, if there is one."""
+        return self.value("pearson")
+
+    def value(self, measure: str) -> float | None:
         """A number without its interval."""
-        return self.estimates[what].value
+        return self.estimates[measure].value
+
+    def number(self, measure: str) -> float:
+        """The same, 0 where there is none."""
+        return float(self.value(measure) or 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """All systems, and what knows nothing: predicting everybody's mean rating."""
+    """All systems, and as a baseline the errors of predicting the mean rating for every row."""
 
-    systems: tuple[Judged, ...]
+    systems: tuple[JudgedSystem, ...]
     constant: Mapping[str, Estimate]  # RMSE and MAE
     better: Mapping[tuple[str, str], float]  # labels -> p of "the first agrees better than the second", corrected
 
-    def find(self, name: str, model: str = "") -> Judged | None:
+    def find(self, name: str, model: str = "") -> JudgedSystem | None:
         """The system of that name and model."""
-        return next((one for one in self.systems if (one.name, one.model) == (name, model)), None)
+        return next((system for system in self.systems if (system.name, system.model) == (name, model)), None)
 
-    def p(self, first: Judged, second: Judged) -> float | None:
+    def p(self, first: JudgedSystem, second: JudgedSystem) -> float | None:
         """One-sided and corrected for all comparisons; None if one of them has no correlation."""
         return self.better.get((first.scored.system.label, second.scored.system.label))
 
 
-def judge_systems(scored: Sequence[Scored], rows: RatedRows, resampling: Resampling, steps: Steps) -> Verdict:
+def judge_systems(scored: Sequence[Scored], rows: JudgedRows, resampling: Resampling, steps: Steps) -> Verdict:
     """Every system's numbers; the whole is one step."""
     key = {"study": "german", "step": "numbers", "recipe": RECIPE, "resampling": asdict(resampling),
            "rated": rows.digest, "shares": rows.shares.tolist(), "documents": digest_of(rows.documents),
-           "scores": digest_of({one.system.label: one.scores.tolist() for one in scored})}  # fmt: skip
-    found = steps.values(key, lambda: _numbers(scored, rows, resampling))
+           "scores": digest_of({system.label: system.scores.tolist() for system in scored})}  # fmt: skip
+    numbers = steps.values(key, lambda: _numbers(scored, rows, resampling))
     judged = tuple(
-        Judged(one, _estimates(said["estimates"]), said["offset"], said["offset_share"], said["rank"])
-        for one, said in zip(scored, found["systems"], strict=True)
+        JudgedSystem(system, **{**values, "estimates": _estimates(values["estimates"])})
+        for system, values in zip(scored, numbers["systems"], strict=True)
     )
-    return Verdict(judged, _estimates(found["constant"]), {(a, b): p for a, b, p in found["better"]})
+    return Verdict(judged, _estimates(numbers["constant"]), {(a, b): p for a, b, p in numbers["better"]})
 
 
-def error_estimates(scores: Floats, rows: RatedRows, resampling: Resampling) -> dict[str, Estimate]:
+def error_estimates(scores: Floats, rows: JudgedRows, resampling: Resampling) -> dict[str, Estimate]:
     """RMSE and MAE x 100 of the raw scores and of fitted ones, with intervals over documents."""
     raw, fitted = rating_residuals(scores, rows.shares, resampling.seed)
     of_row, names = codes(rows.documents, "documents", len(raw))
     columns = [raw**2, np.abs(raw), fitted**2, np.abs(fitted)]
     draws = resampled([weighted_mean(values) for values in columns], len(names), resampling, of_row)
-    found = {}
+    estimates = {}
     for name, values, drawn in zip(ERRORS, columns, draws.T, strict=True):
-        rooted = np.sqrt if "RMSE" in name else np.asarray
-        estimate = Estimate(float(100 * rooted(values.mean())), len(values))
-        found[name] = with_interval(estimate, 100 * rooted(drawn), resampling.confidence)
-    return found
+        root = np.sqrt if "RMSE" in name else np.asarray
+        estimate = Estimate(float(100 * root(values.mean())), len(values))
+        estimates[name] = with_interval(estimate, 100 * root(drawn), resampling.confidence)
+    return estimates
 
 
-def _numbers(scored: Sequence[Scored], rows: RatedRows, resampling: Resampling) -> dict[str, Any]:
+def _numbers(scored: Sequence[Scored], rows: JudgedRows, resampling: Resampling) -> dict[str, Any]:
     table = RatedTable(
         rows.rows,
         {PLAIN: rows.shares},
-        {one.system.label: one.scores for one in scored},
-        {one.system.label: one.signature for one in scored},
+        {system.label: system.scores for system in scored},
+        {system.label: system.signature for system in scored},
         {},
     )
     agreement = judge_table(table, Plan(CORRELATIONS, document=DOCUMENT, resampling=resampling, test="none"))
-    judgements = {one.metric: one for one in agreement.judgements}
-    values = {name: one.estimates[CORRELATIONS[0]].value for name, one in judgements.items()}
-    names = [one.system.label for one in scored if values[one.system.label] is not None]
+    correlations = {judgement.metric: judgement.estimates for judgement in agreement.judgements}
+    values = {name: estimates[CORRELATIONS[0]].value for name, estimates in correlations.items()}
+    names = [system.label for system in scored if values[system.label] is not None]
     better = _better([table.scores[name] for name in names], rows, resampling)
     ranks = clusters([float(values[name] or 0.0) for name in names], better, ALPHA, "visited") if names else []
     rank_of = dict(zip(names, ranks, strict=True))
     systems = []
-    for one in scored:
-        found = judgements[one.system.label]
-        errors = error_estimates(one.scores, rows, resampling)
-        raw, _ = rating_residuals(one.scores, rows.shares, resampling.seed)
+    for system in scored:
+        errors = error_estimates(system.scores, rows, resampling)
+        raw, _ = rating_residuals(system.scores, rows.shares, resampling.seed)
         squared = float((raw**2).mean())
         systems.append({
-            "estimates": _told({**errors, **found.estimates}, rows),
+            "estimates": _as_json({**errors, **correlations[system.label]}, rows),
             "offset": float(raw.mean()),
             "offset_share": float(raw.mean() ** 2 / squared) if squared > 0 else 0.0,
-            "rank": None if one.system.label not in rank_of else int(rank_of[one.system.label]),
+            "rank": rank_of.get(system.label),
         })  # fmt: skip
     constant = error_estimates(np.zeros(len(rows.rows)), rows, resampling)  # fitted, it predicts the others' mean
     return {
         "systems": systems,
-        "constant": _told({RMSE: constant[FITTED_RMSE], MAE: constant[FITTED_MAE]}, rows),
-        "better": [
-            [first, second, float(better[i, j])]
-            for i, first in enumerate(names)
-            for j, second in enumerate(names)
-            if i != j
-        ],
+        "constant": _as_json({RMSE: constant[FITTED_RMSE], MAE: constant[FITTED_MAE]}, rows),
+        "better": [[names[i], names[j], float(better[i, j])] for i, j in np.ndindex(better.shape) if i != j],
     }
 
 
@@ -155,7 +163,7 @@ def permutations(systems: int, resampling: Resampling) -> int:
     return max(resampling.samples, math.ceil(2 * systems * (systems - 1) / 2 / ALPHA))
 
 
-def _better(scores: Sequence[Floats], rows: RatedRows, resampling: Resampling) -> Floats:
+def _better(scores: Sequence[Floats], rows: JudgedRows, resampling: Resampling) -> Floats:
     """(k, k): p of "row agrees better than column"; documents are exchanged whole."""
     if not scores:
         return np.empty((0, 0))
@@ -167,11 +175,11 @@ def _better(scores: Sequence[Floats], rows: RatedRows, resampling: Resampling) -
     return compare_all(scores, rows.shares, test, "holm")
 
 
-def _told(estimates: Mapping[str, Estimate], rows: RatedRows) -> dict[str, Any]:
-    """As JSON; resamples of a single document are all the same, which is no interval."""
+def _as_json(estimates: Mapping[str, Estimate], rows: JudgedRows) -> dict[str, Any]:
+    """As JSON, without intervals if there is a single document: its resamples are all the same."""
     alone = len(set(rows.documents)) == 1
     return {name: asdict(replace(value, low=None, high=None) if alone else value) for name, value in estimates.items()}
 
 
-def _estimates(said: Mapping[str, Mapping[str, Any]]) -> dict[str, Estimate]:
-    return {name: Estimate(**{**value, "flags": tuple(value["flags"])}) for name, value in said.items()}
+def _estimates(stored: Mapping[str, Mapping[str, Any]]) -> dict[str, Estimate]:
+    return {name: Estimate(**{**value, "flags": tuple(value["flags"])}) for name, value in stored.items()}

@@ -1,7 +1,7 @@
 """The rated texts of the German summaries study: which rows are judged, on which scale, and what is learned from.
 
-In: rows with references, candidate, human and perhaps source; rated pairs. Out: `RatedRows` with the ratings' scale and
-the texts that IDF is counted over, and `RatedPairs` without any text that is judged. What is left out is said.
+In: rows with references, candidate, human and perhaps source; rated pairs. Out: `JudgedRows` with the scale of their
+ratings and the texts that IDF is counted over; `RatedPairs` without any judged text. Notes say what was left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from evalign.data.rows import Columns, InMemory
 from evalign.errors import EvalignError, InputError
 from evalign.stats.estimate import FEWEST_ROWS
-from evalign.studies.pair_selection import read_rows
+from evalign.studies.pair_selection import draw, read_rows
 from evalign.studies.step_cache import digest_of
 from evalign.tuning.rated_pairs import RatedPairs, rating_of, read_pairs
 from evalign.types import Floats, Row
@@ -32,7 +32,7 @@ NO_SOURCE = (
 
 
 @dataclass(frozen=True)
-class Known:
+class DataSet:
     """A public data set: what it is, and the ends of its scale."""
 
     about: str
@@ -41,23 +41,23 @@ class Known:
 
 
 NOT_GERMEVAL = "It stands in for the rated summaries of GermEval-2020 task 3, which do not come with evalign."
-KNOWN_DATA = {
-    "stsb_de_dev": Known(
+DATA_SETS = {
+    "stsb_de_dev": DataSet(
         f"German STS-B: sentence pairs, not summaries, whose likeness people rated from 0 to 5. {NOT_GERMEVAL}", 0, 5
     ),
-    "ted21_ende_mqm": Known(
+    "ted21_ende_mqm": DataSet(
         "TED talks of WMT21, English to German: translations, not summaries, with MQM penalties of experts from -25 to "
         f"0 (no error). {NOT_GERMEVAL}", -25, 0,
     ),
 }  # fmt: skip
-MADE_UP = Known(
+MADE_UP = DataSet(
     "German summaries that one person wrote and rated from 0 to 4, to show what the study does. Nothing about metrics "
     "can be learned from so few.", 0, 4,
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Asked:
+class RowChoice:
     """How many rows, drawn by which seed; which rating, on which scale (None: from the data), IDF over which texts."""
 
     rows: int = 200
@@ -82,7 +82,7 @@ class Scale:
 
 
 @dataclass(frozen=True, eq=False)
-class RatedRows:
+class JudgedRows:
     """The judged rows and their ratings; `counted` are rows whose texts, each once, IDF is counted over."""
 
     name: str
@@ -122,21 +122,21 @@ def texts_of(rows: Iterable[Row]) -> list[list[str]]:
     return [[row.candidate, *row.references] for row in rows]
 
 
-def read_rated(data: str | None, columns: Columns, input_format: str | None, asked: Asked) -> RatedRows:
+def read_judged(data: str | None, columns: Columns, input_format: str | None, choice: RowChoice) -> JudgedRows:
     """The rows of a file that can be judged; without a file, of the example."""
     name, rows = read_rows(data, columns, input_format, EXAMPLE)
-    known = MADE_UP if data is None else KNOWN_DATA.get(Path(data).name.partition(".")[0])
-    return rated_rows(name, rows, asked, known)
+    data_set = MADE_UP if data is None else DATA_SETS.get(Path(data).name.partition(".")[0])
+    return judged_rows(name, rows, choice, data_set)
 
 
-def rated_rows(name: str, rows: Sequence[Row], asked: Asked, known: Known | None = None) -> RatedRows:
+def judged_rows(name: str, rows: Sequence[Row], choice: RowChoice, data_set: DataSet | None = None) -> JudgedRows:
     """At most so many rated rows, drawn by the seed; IDF is counted over all rows, drawn or not."""
-    if asked.rows < FEWEST_ROWS:
-        raise InputError(f"--pairs {asked.rows}: the study needs at least {FEWEST_ROWS} rows")
+    if choice.rows < FEWEST_ROWS:
+        raise InputError(f"--pairs {choice.rows}: the study needs at least {FEWEST_ROWS} rows")
     if not rows:
         raise InputError(f"{name}: there are no rows in it")
     left_out: Counter[str] = Counter()
-    usable = [(row, rating) for row in rows if (rating := _usable(row, asked.aspect, left_out)) is not None]
+    usable = [(row, rating) for row in rows if (rating := _usable(row, choice.aspect, left_out)) is not None]
     if not usable and left_out["no human score"] == len(rows):
         raise InputError(
             f"{name}: no row has a human score to compare with; name its field with --human-field, one of several "
@@ -145,46 +145,44 @@ def rated_rows(name: str, rows: Sequence[Row], asked: Asked, known: Known | None
     if len(usable) < FEWEST_ROWS:
         raise InputError(f"{name}: the study needs at least {FEWEST_ROWS} rated rows with a reference, found "
                          f"{len(usable)} of {len(rows)}")  # fmt: skip
-    scale = _scale(usable, asked, known)
-    places = np.sort(np.random.default_rng(asked.seed).permutation(len(usable))[: asked.rows])
-    drawn = [usable[place] for place in places]
+    scale = _scale(usable, choice, data_set)
+    drawn = draw(usable, choice.rows, choice.seed)
     notes = [f"{count} rows left out: {why}" for why, count in left_out.items()]
     if len(drawn) < len(usable):
-        notes.append(f"{len(drawn)} of {len(usable)} rated rows, drawn at random (seed {asked.seed})")
-    counted = _counted(rows, asked.idf)
+        notes.append(f"{len(drawn)} of {len(usable)} rated rows, drawn at random (seed {choice.seed})")
+    counted = _counted(rows, choice.idf)
     lacking = sum(not (row.source and row.source.strip()) for row in rows)
-    if asked.idf == SOURCES and 0 < lacking < len(rows):
+    if choice.idf == SOURCES and 0 < lacking < len(rows):
         notes.append(f"{lacking} of {len(rows)} rows have no source; IDF was counted over those of the others")
-    return RatedRows(
+    return JudgedRows(
         name,
-        known.about if known else "rows of that file.",
+        data_set.about if data_set else "rows of that file.",
         tuple(replace(row, extra={DOCUMENT: _document(row)}) for row, _ in drawn),
         np.array([rating for _, rating in drawn]),
         scale,
-        asked.idf,
+        choice.idf,
         counted,
         tuple(notes),
         () if counted else (NO_SOURCE,),
     )
 
 
-def training_pairs(train: str | None, mapping: str, judged: RatedRows) -> RatedPairs:
+def training_pairs(train: str | None, mapping: str, judged: JudgedRows) -> RatedPairs:
     """Rated pairs to learn from, without those that share a text with a judged row; without a file, the example's."""
     name, rows = read_rows(train, Columns(), None, EXAMPLE_PAIRS)
     try:
-        found = read_pairs(InMemory(rows), mapping)
+        rated = read_pairs(InMemory(rows), mapping)
     except EvalignError as error:
         raise type(error)(f"--train {name}: {error} (--mapping is {mapping})") from error
-    seen = {_same(text) for row in judged.rows for text in (row.candidate, *row.references, row.source or "")}
-    kept = [pair for pair in found.pairs if not {_same(pair.first), _same(pair.second)} & seen]
-    if len(kept) < 2 or len({pair.similarity for pair in kept}) < 2:
+    seen = {_normalised(text) for row in judged.rows for text in (row.candidate, *row.references, row.source or "")}
+    unseen = [pair for pair in rated.pairs if not {_normalised(pair.first), _normalised(pair.second)} & seen]
+    if len({pair.similarity for pair in unseen}) < 2:
         raise InputError(
-            f"--train {name}: {len(kept)} of {len(found.pairs)} pairs share no text with the judged rows; give pairs "
+            f"--train {name}: {len(unseen)} of {len(rated.pairs)} pairs share no text with the judged rows; give pairs "
             "that are not judged, with different ratings"
         )
-    shared = len(found.pairs) - len(kept)
-    said = {"a text of theirs is judged here": shared} if shared else {}
-    return RatedPairs(tuple(kept), found.mapping, {**found.left_out, **said})
+    shared = Counter({"a text of theirs is judged here": len(rated.pairs) - len(unseen)})
+    return RatedPairs(tuple(unseen), rated.mapping, {**rated.left_out, **(+shared)})
 
 
 def _usable(row: Row, aspect: str | None, left_out: Counter[str]) -> float | None:
@@ -197,16 +195,16 @@ def _usable(row: Row, aspect: str | None, left_out: Counter[str]) -> float | Non
     return rating
 
 
-def _scale(usable: Sequence[tuple[Row, float]], asked: Asked, known: Known | None) -> Scale:
-    """As asked, as the data set is known to have it, or from the ratings; a rating outside it is an error."""
+def _scale(usable: Sequence[tuple[Row, float]], choice: RowChoice, data_set: DataSet | None) -> Scale:
+    """As chosen, else that of the data set, else from the ratings; a rating outside it is an error."""
     ratings = [rating for _, rating in usable]
     least = min(ratings)
     low, high, origin = min(0.0, least), max(ratings), "are those of the ratings found (--human-min, --human-max)"
-    if known is not None:
-        low, high, origin = known.low, known.high, "are those of the data set"
-    if asked.low is not None or asked.high is not None:
-        low = asked.low if asked.low is not None else low if known or least < 0 else 0.0
-        high, origin = asked.high if asked.high is not None else high, "as given"
+    if data_set is not None:
+        low, high, origin = data_set.low, data_set.high, "are those of the data set"
+    if choice.low is not None or choice.high is not None:
+        low = choice.low if choice.low is not None else low if data_set or least < 0 else 0.0
+        high, origin = choice.high if choice.high is not None else high, "as given"
     if not low < high:
         raise InputError(f"the scale of the ratings runs from {low:g} to {high:g}: give --human-min below --human-max")
     for row, rating in usable:
@@ -220,16 +218,16 @@ def _scale(usable: Sequence[tuple[Row, float]], asked: Asked, known: Known | Non
 
 def _counted(rows: Iterable[Row], idf: str) -> tuple[Row, ...]:
     """One row for every distinct text: a document with nine summaries is one document."""
+    texts = (text for row in rows for text in (row.references if idf == REFERENCES else [row.source or ""]))
+    distinct = enumerate(dict.fromkeys(text for text in texts if text.strip()))
     if idf == REFERENCES:
-        texts = dict.fromkeys(text for row in rows for text in row.references if text.strip())
-        return tuple(Row(str(number), "", (text,)) for number, text in enumerate(texts))
-    sources = dict.fromkeys(row.source for row in rows if row.source and row.source.strip())
-    return tuple(Row(str(number), "", (), source) for number, source in enumerate(sources))
+        return tuple(Row(str(number), "", (text,)) for number, text in distinct)
+    return tuple(Row(str(number), "", (), text) for number, text in distinct)
 
 
 def _document(row: Row) -> str:
     return row.source if row.source and row.source.strip() else row.references[0]
 
 
-def _same(text: str) -> str:
+def _normalised(text: str) -> str:
     return " ".join(text.split()).casefold()

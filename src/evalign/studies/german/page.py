@@ -95,14 +95,14 @@ def _notes(study: GermanStudy) -> tuple[str, ...]:
         if plan.pairs is not None
     ]
     flagged = [
-        f"{one.scored.system.label}: {flag} in {count} rows."
-        for one in study.verdict.systems
-        for flag, count in one.scored.flags.items()
+        f"{system.scored.label}: {flag} in {count} rows."
+        for system in study.verdict.systems
+        for flag, count in system.scored.flags.items()
     ]
     undefined = [
-        f"{one.scored.system.label}, {name}: {flag}."
-        for one in study.verdict.systems
-        for name, estimate in one.estimates.items()
+        f"{system.scored.label}, {name}: {flag}."
+        for system in study.verdict.systems
+        for name, estimate in system.estimates.items()
         for flag in estimate.flags
     ]
     return (
@@ -122,6 +122,6 @@ def _notes(study: GermanStudy) -> tuple[str, ...]:
         *losses,
         *flagged,
         *undefined,
-        *(f"{one.scored.system.label}: {one.scored.signature}" for one in study.verdict.systems),
+        *(f"{system.scored.label}: {system.scored.signature}" for system in study.verdict.systems),
         f"evalign {__version__}.",
     )

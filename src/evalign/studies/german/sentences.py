@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evalign.errors import UndefinedStatisticError
 from evalign.stats.correlation import spearman
-from evalign.studies.german.agreement import FITTED_RMSE, RMSE, Judged
+from evalign.studies.german.agreement import FITTED_RMSE, RMSE, JudgedSystem
 from evalign.studies.german.data import SOURCES
 from evalign.studies.german.systems import BERTSCORE, POOLINGS, TUNED, pooled, weighted
 from evalign.studies.wording import listed, moved, number, percent
@@ -20,150 +20,152 @@ ALPHA = 0.05
 FEW_SYSTEMS = 4  # below which an order of systems says nothing
 FEW_NAMES = 6  # that a sentence can list
 HALF = 0.5
+Systems = Sequence[JudgedSystem]
 
 
-def pooling_errors(study: GermanStudy, found: Sequence[Judged]) -> tuple[str, ...]:
+def pooling_errors(study: GermanStudy, systems: Systems) -> tuple[str, ...]:
     """Table 3, errors: raw scores against fitted ones."""
-    said = []
-    for model, of_model in _by_model(study, found):
-        raw, fitted = (min(of_model, key=lambda one: _error(one, what)) for what in (RMSE, FITTED_RMSE))
-        said.append(
-            f"{model}: the raw score with the smallest error is that of {_pooling(raw)} pooling "
-            f"({number(raw.value(RMSE), 1)}), the fitted one that of {_pooling(fitted)} pooling "
+    sentences = []
+    for model, of_model in _by_model(study, systems):
+        raw, fitted = _smallest_errors(of_model)
+        sentences.append(
+            f"{model}: the raw score with the smallest error is that of {raw.pooling} pooling "
+            f"({number(raw.value(RMSE), 1)}), the fitted one that of {fitted.pooling} pooling "
             f"({number(fitted.value(FITTED_RMSE), 1)})."
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
-def pooling_agreement(study: GermanStudy, found: Sequence[Judged]) -> tuple[str, ...]:
+def pooling_agreement(study: GermanStudy, systems: Systems) -> tuple[str, ...]:
     """Table 3, correlations: which pooling, and what fine-tuning does."""
-    said = []
-    for model, of_model in _by_model(study, found):
-        ranked = sorted((one for one in of_model if one.value("pearson") is not None), key=_pearson, reverse=True)
+    sentences = []
+    for model, of_model in _by_model(study, systems):
+        ranked = _by_pearson(of_model)
         if not ranked:
             continue
         best = ranked[0]
-        others = [f"{_pooling(one)} {number(one.value('pearson'))} ({_p(study, best, one)})" for one in ranked[1:]]
-        like = "as in the paper" if _pooling(best) == "mean" else "in the paper it was mean pooling"
-        said.append(
-            f"{model}: {_pooling(best)} pooling agrees best, {like}: Pearson {number(best.value('pearson'))}"
+        others = []
+        for system in ranked[1:]:
+            p = study.verdict.p(best, system)
+            test = "no test" if p is None else _significance(p)
+            others.append(f"{system.pooling} {number(system.pearson)} ({test})")
+        like = "as in the paper" if best.pooling == "mean" else "in the paper it was mean pooling"
+        sentences.append(
+            f"{model}: {best.pooling} pooling agrees best, {like}: Pearson {number(best.pearson)}"
             + (f" against {listed(others)}." if others else ".")
         )
-        after = study.verdict.find(pooled("mean", tuned=True), model)
-        if after is not None:
-            said.append(_change(study, f"{model}: fine-tuning", study.verdict.find(pooled("mean"), model), after))
-    return tuple(filter(None, said))
+        before, after = (study.verdict.find(pooled("mean", tuned), model) for tuned in (False, True))
+        sentences.append(_change(study, f"{model}: fine-tuning", before, after))
+    return tuple(filter(None, sentences))
 
 
-def errors(study: GermanStudy, found: Sequence[Judged]) -> tuple[str, ...]:
+def errors(study: GermanStudy, systems: Systems) -> tuple[str, ...]:
     """Table 4, errors: the best, the constant, and whether errors order metrics as correlations do."""
-    raw, fitted = (min(found, key=lambda one: _error(one, what)) for what in (RMSE, FITTED_RMSE))
+    raw, fitted = _smallest_errors(systems)
     constant = study.verdict.constant[RMSE].value or 0.0
-    above = [one for one in found if _error(one, RMSE) > constant]
-    named = f", {listed([_label(one) for one in above])}" if 0 < len(above) <= FEW_NAMES else ""
-    said = [
+    above = [_label(system) for system in systems if system.number(RMSE) > constant]
+    named = f", {listed(above)}" if 0 < len(above) <= FEW_NAMES else ""
+    sentences = [
         f"Smallest error of a raw score: {_label(raw)}, {number(raw.value(RMSE), 1)}; after fitting a line: "
         f"{_label(fitted)}, {number(fitted.value(FITTED_RMSE), 1)}.",
-        f"Who always says the mean rating has an error of {number(constant, 1)}: {len(above)} of {len(found)} raw "
+        f"Who always says the mean rating has an error of {number(constant, 1)}: {len(above)} of {len(systems)} raw "
         f"scores are further off than this{named}.",
     ]
-    both = [one for one in found if one.value("pearson") is not None]
-    if len(both) >= FEW_SYSTEMS:
-        for what, name in ((RMSE, "raw"), (FITTED_RMSE, "fitted")):
-            try:
-                order = spearman([-_error(one, what) for one in both], [_pearson(one) for one in both])
-            except UndefinedStatisticError:
-                continue
-            said.append(
-                f"The order of the metrics by the error of {name} scores and by Pearson: Spearman {number(order, 2)} "
-                f"over {len(both)} metrics."
+    both = [system for system in systems if system.pearson is not None]
+    for measure, name in ((RMSE, "raw"), (FITTED_RMSE, "fitted")) if len(both) >= FEW_SYSTEMS else ():
+        try:
+            order = spearman(
+                [-system.number(measure) for system in both], [system.number("pearson") for system in both]
             )
-    return tuple(said)
+        except UndefinedStatisticError:
+            continue
+        sentences.append(
+            f"The order of the metrics by the error of {name} scores and by Pearson: Spearman {number(order, 2)} "
+            f"over {len(both)} metrics."
+        )
+    return tuple(sentences)
 
 
-def agreement(study: GermanStudy, found: Sequence[Judged]) -> tuple[str, ...]:
-    """Table 4, correlations: the best and who is not told apart from it; what IDF and fine-tuning change."""
-    ranked = sorted((one for one in found if one.value("pearson") is not None), key=_pearson, reverse=True)
+def agreement(study: GermanStudy, systems: Systems) -> tuple[str, ...]:
+    """Table 4, correlations: the best and those not told apart from it; what IDF and fine-tuning change."""
+    ranked = _by_pearson(systems)
     if not ranked:
         return ()
-    first = [_label(one) for one in ranked[1:] if one.rank == ranked[0].rank and one.rank is not None]
-    best = f"{_label(ranked[0])} agrees best with people: Pearson {number(ranked[0].value('pearson'))}"
-    apart = f"; not told apart from it: {listed(first)}." if first else "; all others are told apart from it."
-    words = [one for one in ranked if not one.model]
-    said = [best + apart]
-    if words and words[0] is not ranked[0]:
-        said.append(f"Best of the metrics of words: {_label(words[0])}, Pearson {number(words[0].value('pearson'))}.")
+    best = ranked[0]
+    tied = [_label(system) for system in ranked[1:] if system.rank == best.rank and system.rank is not None]
+    apart = f"; not told apart from it: {listed(tied)}." if tied else "; all others are told apart from it."
+    sentences = [f"{_label(best)} agrees best with people: Pearson {number(best.pearson)}{apart}"]
+    words = next((system for system in ranked if not system.model), best)
+    if words is not best:
+        sentences.append(f"Best of the metrics of words: {_label(words)}, Pearson {number(words.pearson)}.")
     origin = "the source texts" if study.rows.idf == SOURCES else "the references"
     for model in study.models:
         plain, idf, tuned, both = (
             study.verdict.find(name, model) for name in (BERTSCORE, weighted(BERTSCORE), TUNED, TUNED_IDF)
         )
-        said.append(_change(study, f"{model}: IDF from {origin}", plain, idf))
-        said.append(_change(study, f"{model}: fine-tuning", plain, tuned))
-        said.append(_change(study, f"{model}: fine-tuning and IDF together", plain, both))
+        sentences += [
+            _change(study, f"{model}: IDF from {origin}", plain, idf),
+            _change(study, f"{model}: fine-tuning", plain, tuned),
+            _change(study, f"{model}: fine-tuning and IDF together", plain, both),
+        ]
         if idf is not None and model in study.seen:
-            said.append(_seen(study, model, origin))
-    return tuple(filter(None, said))
+            share = study.seen[model]
+            rest = f"the other {percent(1 - share)} occur in none and all weigh the same"
+            sentences.append(
+                f"{model}: {percent(share)} of the references' tokens occur in {origin} that IDF was counted over; "
+                f"{rest if share < 1 else 'none is unknown'}."
+            )
+    return tuple(filter(None, sentences))
 
 
-def places(study: GermanStudy, found: Sequence[Judged]) -> tuple[str, ...]:
+def places(study: GermanStudy, systems: Systems) -> tuple[str, ...]:
     """How much of the raw scores' error is that they lie elsewhere than the ratings."""
-    high = max(found, key=lambda one: one.offset)
-    low = min(found, key=lambda one: one.offset)
-    many = [one for one in found if one.offset_share > HALF]
+    high = max(systems, key=lambda system: system.offset)
+    low = min(systems, key=lambda system: system.offset)
+    many = sum(system.offset_share > HALF for system in systems)
     return (
         f"The mean rating is {study.rows.shares.mean():.2f}. Compared with it {_label(high)} lies highest "
         f"({high.offset:+.2f} on average) and {_label(low)} lowest ({low.offset:+.2f}).",
-        f"For {len(many)} of {len(found)} metrics more than half of the squared error is this offset, which says "
+        f"For {many} of {len(systems)} metrics more than half of the squared error is this offset, which says "
         "nothing about whether better texts get better scores; a fitted line removes it.",
     )
 
 
-def _by_model(study: GermanStudy, found: Sequence[Judged]) -> Iterator[tuple[str, list[Judged]]]:
+def _by_model(study: GermanStudy, systems: Systems) -> Iterator[tuple[str, list[JudgedSystem]]]:
     plain = {pooled(pooling) for pooling in POOLINGS}
     for model in study.models:
-        of_model = [one for one in found if one.model == model and one.name in plain]
+        of_model = [system for system in systems if system.model == model and system.name in plain]
         if of_model:
             yield model, of_model
 
 
-def _change(study: GermanStudy, what: str, before: Judged | None, after: Judged | None) -> str:
+def _by_pearson(systems: Systems) -> list[JudgedSystem]:
+    """Those with a correlation, the highest first."""
+    having = (system for system in systems if system.pearson is not None)
+    return sorted(having, key=lambda system: system.number("pearson"), reverse=True)
+
+
+def _smallest_errors(systems: Systems) -> tuple[JudgedSystem, JudgedSystem]:
+    """The systems whose raw, and whose fitted, scores have the smallest error."""
+    return (
+        min(systems, key=lambda system: system.number(RMSE)),
+        min(systems, key=lambda system: system.number(FITTED_RMSE)),
+    )
+
+
+def _change(study: GermanStudy, what: str, before: JudgedSystem | None, after: JudgedSystem | None) -> str:
     """Empty if one of the two was not measured."""
-    if before is None or after is None or before.value("pearson") is None or after.value("pearson") is None:
+    if before is None or after is None or before.pearson is None or after.pearson is None:
         return ""
-    start, end = _pearson(before), _pearson(after)
-    p = study.verdict.p(*((after, before) if end >= start else (before, after)))
-    certain = "" if p is None else f" ({_verdict(p)})"
-    errors_moved = moved(_error(before, RMSE) / 100, _error(after, RMSE) / 100)
-    return f"{what}: Pearson {moved(start, end)}{certain}, the raw error (as a share) {errors_moved}."
+    p = study.verdict.p(*((after, before) if after.pearson >= before.pearson else (before, after)))
+    test = "" if p is None else f" ({_significance(p)})"
+    raw_error = moved(before.number(RMSE) / 100, after.number(RMSE) / 100)
+    return f"{what}: Pearson {moved(before.pearson, after.pearson)}{test}, the raw error (as a share) {raw_error}."
 
 
-def _seen(study: GermanStudy, model: str, origin: str) -> str:
-    share = study.seen[model]
-    same = f"the other {percent(1 - share)} occur in none and all weigh the same" if share < 1 else "none is unknown"
-    return f"{model}: {percent(share)} of the references' tokens occur in {origin} that IDF was counted over; {same}."
-
-
-def _p(study: GermanStudy, better: Judged, worse: Judged) -> str:
-    p = study.verdict.p(better, worse)
-    return "no test" if p is None else _verdict(p)
-
-
-def _verdict(p: float) -> str:
+def _significance(p: float) -> str:
     return f"p = {p:.3f}" if p < ALPHA else f"p = {p:.2f}: not told apart"
 
 
-def _label(one: Judged) -> str:
-    return f"{one.name.replace(', ', ' ')} ({one.model})" if one.model else one.name
-
-
-def _pooling(one: Judged) -> str:
-    return one.name.split(", ")[1]
-
-
-def _pearson(one: Judged) -> float:
-    return float(one.value("pearson") or 0.0)
-
-
-def _error(one: Judged, what: str) -> float:
-    return float(one.value(what) or 0.0)
+def _label(system: JudgedSystem) -> str:
+    return f"{system.name.replace(', ', ' ')} ({system.model})" if system.model else system.name

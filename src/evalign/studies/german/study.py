@@ -6,7 +6,6 @@ used, or a training that fails, is named; everything else is made.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from evalign.encoders.pinned_models import KNOWN
 from evalign.errors import EvalignError, SpecError, nearest
 from evalign.stats.bootstrap import Resampling
 from evalign.studies.german.agreement import Verdict, judge_systems
-from evalign.studies.german.data import RatedRows
+from evalign.studies.german.data import JudgedRows
 from evalign.studies.german.systems import (
     Options,
     Scored,
@@ -31,7 +30,7 @@ from evalign.studies.german.systems import (
     tuned_systems,
 )
 from evalign.studies.german.tuning import LSTM_PLAN, PAPER, fine_tune, train_lstm, training_steps, tuning_folder
-from evalign.studies.lisa.model_scores import model_identity, model_pin
+from evalign.studies.model_identity import model_identity, model_pin, shown_names
 from evalign.studies.step_cache import Steps, digest_of
 from evalign.tuning.rated_pairs import RatedPairs
 from evalign.tuning.training_plan import TrainingPlan, Watch
@@ -64,7 +63,7 @@ class GermanPlan:
 class GermanStudy:
     """All systems' numbers about the same rows, and what became of the models."""
 
-    rows: RatedRows
+    rows: JudgedRows
     verdict: Verdict
     plan: GermanPlan
     models: dict[str, str]  # shown name -> pin
@@ -80,13 +79,13 @@ class GermanStudy:
         return [shown for shown, pin in self.models.items() if pin.partition("@")[0] in labels]
 
 
-def named_models(given: Iterable[str]) -> list[str]:
+def named_models(arguments: Iterable[str]) -> list[str]:
     """Names separated by commas, a preset standing for its models; each once."""
-    names = [name.strip() for one in given for name in one.split(",") if name.strip()]
+    names = [name.strip() for argument in arguments for name in argument.split(",") if name.strip()]
     return list(dict.fromkeys(model for name in names for model in PRESETS.get(name, (name,))))
 
 
-def work(models: Sequence[str], rows: RatedRows, plan: GermanPlan) -> int:
+def work(models: Sequence[str], rows: JudgedRows, plan: GermanPlan) -> int:
     """Scored rows and training steps together."""
     tunings = 0 if plan.pairs is None else 1 if plan.finetune is None else len(plan.finetune)
     steps = 0
@@ -98,7 +97,7 @@ def work(models: Sequence[str], rows: RatedRows, plan: GermanPlan) -> int:
 
 def run_german(
     models: Sequence[str],
-    rows: RatedRows,
+    rows: JudgedRows,
     plan: GermanPlan,
     steps: Steps,
     advance: Callable[[int], Any] = lambda _: None,
@@ -128,7 +127,7 @@ def run_german(
 class _Run:
     """What was measured so far, and what could not be."""
 
-    def __init__(self, rows: RatedRows, plan: GermanPlan, steps: Steps, advance: Callable[[int], Any]) -> None:
+    def __init__(self, rows: JudgedRows, plan: GermanPlan, steps: Steps, advance: Callable[[int], Any]) -> None:
         self.rows, self.plan, self.steps, self.advance = rows, plan, steps, advance
         self.scored: list[Scored] = []
         self.tuned: dict[str, Trained] = {}
@@ -138,7 +137,7 @@ class _Run:
         self.tried = False
 
     def name(self, models: Sequence[str]) -> dict[str, str]:
-        """The models that are found, with the names they are shown by: their own, or longer where two share one."""
+        """The models that are found, with the names they are shown by."""
         first: dict[str, str] = {}  # the same weights and tokenizer twice are one model
         pins: dict[str, str] = {}
         for model in models:
@@ -152,12 +151,7 @@ class _Run:
                 self.notes.append(f"{model} is the same model as {first[identity]}")
             else:
                 pins[model] = pin
-        labels = Counter(pin.partition("@")[0] for pin in pins.values())
-        shared = Counter(pins.values())
-        return {
-            model: label if labels[label := pin.partition("@")[0]] == 1 else pin if shared[pin] == 1 else model
-            for model, pin in pins.items()
-        }
+        return shown_names(pins)
 
     def measure(self, model: str, name: str) -> None:
         """A model as it came."""

@@ -1,7 +1,7 @@
 """What the German summaries study compares: metrics by the names of its tables, and their scores on the judged rows.
 
-In: `RatedRows`, a model or the words' metrics. Out: `Scored`, one score from 0 to 1 per row where the metric has such a
-scale. Rows are scored in blocks, each a step that is kept.
+In: `JudgedRows` and systems. Out: `Scored`, one score per row, from 0 to 1 where the metric has such a scale. Rows are
+scored in blocks, each a step that is stored.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from evalign.metrics.lstm import LSTM
 from evalign.metrics.registry import metric
 from evalign.metrics.sentence_vectors import SBert
 from evalign.metrics.token_metric import TokenMetric, TokenScorer
-from evalign.studies.german.data import RatedRows, texts_of
-from evalign.studies.lisa.model_scores import model_identity
+from evalign.studies.german.data import JudgedRows, texts_of
+from evalign.studies.model_identity import model_identity
 from evalign.studies.step_cache import Steps, digest_of
 from evalign.types import Floats, Row
 
@@ -68,12 +68,17 @@ class System:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """A system's scores, one per judged row, and what was flagged."""
+    """A system's scores, one per judged row, and how often each flag was raised."""
 
     system: System
     signature: str
     scores: Floats
     flags: Mapping[str, int]
+
+    @property
+    def label(self) -> str:
+        """The names of metric and model."""
+        return self.system.label
 
 
 @dataclass(frozen=True)
@@ -90,16 +95,16 @@ def lexical_systems(options: Options) -> list[System]:
     return [System(name, "", metric(spec.format(language=options.language))) for name, spec in LEXICAL.items()]
 
 
-def model_systems(model: str, shown: str, judged: RatedRows, options: Options) -> list[System]:
+def model_systems(model: str, shown: str, judged: JudgedRows, options: Options) -> list[System]:
     """Everything that an encoder as it came is used for."""
-    found = [
+    sberts = [
         System(pooled(pooling), shown, SBert(model=model, pooling=pooling, threads=options.threads))
         for pooling in POOLINGS
     ]
-    return found + _bertscores(BERTSCORE, model, shown, judged, options)
+    return sberts + _bertscores(BERTSCORE, model, shown, judged, options)
 
 
-def tuned_systems(model: str, shown: str, judged: RatedRows, options: Options) -> list[System]:
+def tuned_systems(model: str, shown: str, judged: JudgedRows, options: Options) -> list[System]:
     """The same for an encoder that was fine-tuned with mean pooling."""
     sbert = System(pooled("mean", tuned=True), shown, SBert(model=model, threads=options.threads))
     return [sbert, *_bertscores(TUNED, model, shown, judged, options)]
@@ -111,33 +116,33 @@ def lstm_system(file: str) -> System:
 
 
 def score_systems(
-    systems: Iterable[System], judged: RatedRows, steps: Steps, advance: Callable[[int], Any] = lambda _: None
+    systems: Iterable[System], judged: JudgedRows, steps: Steps, advance: Callable[[int], Any] = lambda _: None
 ) -> tuple[list[Scored], list[str]]:
     """Scores of all rows, and sentences about systems that have none.
 
-    Blocks that are kept are not scored again, and if all are, no model is loaded. A block's texts are encoded once for
+    Stored blocks are not scored again, and if all are stored, no model is loaded. A block's texts are encoded once for
     all systems with the same encoder, whatever came before: a run that goes on after a kill sees the same batches.
     """
     scorings = [_Scoring(system, judged) for system in systems]
     for rows in blocks(judged.rows, BLOCK):
         memories: dict[EncoderChoice, EmbeddingMemory] = {}
-        for one in scorings:
-            if not one.error:
-                one.take(rows, memories, steps)
+        for scoring in scorings:
+            if not scoring.error:
+                scoring.add(rows, memories, steps)
             advance(len(rows))
-    missing = [f"{one.system.label}: {one.error}" for one in scorings if one.error]
-    return [one.result() for one in scorings if not one.error], missing
+    missing = [f"{scoring.system.label}: {scoring.error}" for scoring in scorings if scoring.error]
+    return [scoring.result() for scoring in scorings if not scoring.error], missing
 
 
 class _Scoring:
-    """One system on its way through the blocks."""
+    """The blocks of one system that were scored so far."""
 
-    def __init__(self, system: System, judged: RatedRows) -> None:
+    def __init__(self, system: System, judged: JudgedRows) -> None:
         self.system, self.judged = system, judged
         self.error = ""
         self._blocks: list[dict[str, Any]] = []
 
-    def take(self, rows: list[Row], memories: dict[EncoderChoice, EmbeddingMemory], steps: Steps) -> None:
+    def add(self, rows: list[Row], memories: dict[EncoderChoice, EmbeddingMemory], steps: Steps) -> None:
         """The next block, from its step or scored now."""
         try:
             key = {"study": "german", "recipe": RECIPE, **self._identity, "texts": digest_of(texts_of(rows))}
@@ -162,9 +167,9 @@ class _Scoring:
                 memories[choice].encode(texts, keep=texts)
             scorer.memory = memories[choice]
         segments = scorer.score(rows)
-        flags: Counter[str] = sum((Counter(one.flags) for one in segments), Counter())
+        flags: Counter[str] = sum((Counter(segment.flags) for segment in segments), Counter())
         return {
-            "scores": [float(one.scores[self.system.metric.main]) for one in segments],
+            "scores": [float(segment.scores[self.system.metric.main]) for segment in segments],
             "flags": dict(flags),
             "signature": str(scorer.signature),
         }
@@ -185,7 +190,7 @@ class _Scoring:
 
 
 def bertscore_layer(model: str, options: Options) -> str:
-    """The layer asked for, else the one that evalign takes for this model."""
+    """The layer of the options, else evalign's default for this model."""
     if options.layer is not None:
         return options.layer
     if model == FAKE:
@@ -194,7 +199,7 @@ def bertscore_layer(model: str, options: Options) -> str:
     return default_layer(located, located.config())
 
 
-def seen_share(judged: RatedRows, model: str, options: Options) -> float:
+def seen_share(judged: JudgedRows, model: str, options: Options) -> float:
     """The part of the references' tokens that occur in some text that IDF was counted over; others weigh alike."""
     encoder = open_encoder(EncoderChoice(model, bertscore_layer(model, options), threads=options.threads)).encoder
     counted = {token for tokens in encoder.tokenize(list(judged.counted_texts)) for token in tokens.ids.tolist()}
@@ -206,9 +211,7 @@ def seen_share(judged: RatedRows, model: str, options: Options) -> float:
     return sum(token in counted for token in own) / max(1, len(own))
 
 
-def _bertscores(name: str, model: str, shown: str, judged: RatedRows, options: Options) -> list[System]:
+def _bertscores(name: str, model: str, shown: str, judged: JudgedRows, options: Options) -> list[System]:
     plain = BERTScore(model=model, layer=bertscore_layer(model, options), threads=options.threads)
-    found = [System(name, shown, plain)]
-    if judged.counted:
-        found.append(System(weighted(name), shown, replace(plain, idf=judged.idf)))
-    return found
+    idf = [System(weighted(name), shown, replace(plain, idf=judged.idf))] if judged.counted else []
+    return [System(name, shown, plain), *idf]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,14 +13,13 @@ from evalign.render.study.page import Plate, StudyTable
 from evalign.render.study.plots import Shape, Violin
 from evalign.stats.estimate import Estimate
 from evalign.studies.german import sentences
-from evalign.studies.german.agreement import CORRELATIONS, ERRORS, FITTED_RMSE, RMSE, Judged
+from evalign.studies.german.agreement import CORRELATIONS, ERRORS, FITTED_RMSE, MAE, RMSE, JudgedSystem
 from evalign.studies.german.study import GermanStudy
 from evalign.studies.german.systems import POOLINGS, pooled
 from evalign.studies.lisa.measured import shape
 from evalign.studies.wording import number, percent
 from evalign.types import Floats
 
-SENTENCE_BERT = tuple(pooled(pooling) for pooling in POOLINGS)
 WORDS, CONSTANT = "no model", "always the mean rating"
 # Error x 100 on the data of GermEval-2020 task 3, as the paper reports it; the last on bert-base-german-cased.
 PUBLISHED = {
@@ -31,221 +30,210 @@ PUBLISHED = {
     "METEOR": 48.08,
     sentences.TUNED_IDF: 31.99,
 }
-COLUMNS = ("metric", "model", "measure", "value", "low", "high", "rows")
-DRAWN = ("pearson", "spearman")
+DRAWN_ERRORS = {RMSE: "RMSE of raw scores", FITTED_RMSE: "RMSE of fitted scores"}  # with the titles of their panels
+DRAWN_CORRELATIONS = {"pearson": "Pearson", "spearman": "Spearman"}
+NO_MODEL = "no model could be used"
 NO_CORRELATION = (
     "no metric has a correlation here, for its scores or the ratings are constant; give ratings that differ"
 )
-Axes = tuple[Callable[[Judged], str], Callable[[Judged], str]]  # what a system's row and its series are called
-INTERVAL = "Mark: value, line: interval over resampled texts."
+Text = Callable[[JudgedSystem], str]
+Axes = tuple[Text, Text]  # the names of a system's row and of its series
 
 
 def summary(study: GermanStudy) -> StudyTable:
-    """Table 4, and who always says the same."""
-    lines = [
-        (
-            one.name,
-            one.model or "–",
-            _with_interval(one.estimates[RMSE], 1),
-            _with_interval(one.estimates[FITTED_RMSE], 1),
-            _with_interval(one.estimates["pearson"], 3),
-            *(number(one.value(name)) for name in CORRELATIONS[1:]),
-            "–" if one.rank is None else str(one.rank),
-        )
-        for one in _table4(study)
-    ]
-    constant = study.verdict.constant[RMSE]
-    lines.append((CONSTANT, "–", "–", _with_interval(constant, 1), "–", "–", "–", "–"))
-    columns = ("metric", "model", "error x 100", "fitted error x 100", "Pearson", "Spearman", "Kendall", "rank")
-    return StudyTable("Table 4: all metrics, with 95 % intervals", columns, tuple(lines), names=2)
+    """Table 4, and the constant that predicts the mean rating."""
+    columns = {
+        **NAMES,
+        "error x 100": _interval(RMSE, 1),
+        "fitted error x 100": _interval(FITTED_RMSE, 1),
+        "Pearson": _interval("pearson", 3),
+        **{name.capitalize(): _plain(name) for name in CORRELATIONS[1:]},
+        "rank": _rank,
+    }
+    table = _table("Table 4: all metrics, with 95 % intervals", columns, _table4(study))
+    constant = with_interval(study.verdict.constant[RMSE], 1)
+    return replace(table, lines=(*table.lines, (CONSTANT, "–", "–", constant, "–", "–", "–", "–")))
 
 
 def sentence_bert_errors(study: GermanStudy) -> Plate:
     """Table 3, errors: which pooling of which model."""
-    title = "Table 3: Sentence-BERT, error"
-    found = _table3(study)
-    if not found:
-        return Plate("table3_error", title, missing="no model could be used")
-    columns = ("model", "pooling", *(f"{name} x 100" for name in ERRORS), *map(str.capitalize, CORRELATIONS))
-    lines = [
-        (
-            _tuned_name(one),
-            _pooling(one),
-            *(_with_interval(one.estimates[name], 1) for name in ERRORS),
-            *(_with_interval(one.estimates[name], 3) for name in CORRELATIONS),
-        )
-        for one in found
-    ]
-    table = StudyTable("Table 3: Sentence-BERT by model and pooling", columns, tuple(lines), names=2)
-    drawing = _drawing(found, (RMSE, FITTED_RMSE), "error x 100", (_tuned_name, _pooling))
-    return Plate("table3_error", title, drawing, sentences.pooling_errors(study, found), (table,))
+    plate = Plate("table3_error", "Table 3: Sentence-BERT, error")
+    systems = _table3(study)
+    if not systems:
+        return replace(plate, missing=NO_MODEL)
+    columns = {"model": _tuned_name, "pooling": _pooling, **ERROR_COLUMNS, **CORRELATION_COLUMNS}
+    table = _table("Table 3: Sentence-BERT by model and pooling", columns, systems)
+    drawing = _drawing(systems, DRAWN_ERRORS, "error x 100", (_tuned_name, _pooling))
+    return replace(plate, drawing=drawing, said=sentences.pooling_errors(study, systems), tables=(table,))
 
 
 def sentence_bert_agreement(study: GermanStudy) -> Plate:
     """Table 3, correlations."""
-    title = "Table 3: Sentence-BERT, correlation with people"
-    found = _table3(study)
-    if not found:
-        return Plate("table3_correlation", title, missing="no model could be used")
-    said = sentences.pooling_agreement(study, found)
-    return _correlations("table3_correlation", title, found, (_tuned_name, _pooling), said)
+    plate = Plate("table3_correlation", "Table 3: Sentence-BERT, correlation with people")
+    systems = _table3(study)
+    if not systems:
+        return replace(plate, missing=NO_MODEL)
+    plate = replace(plate, said=sentences.pooling_agreement(study, systems))
+    return _with_correlations(plate, systems, (_tuned_name, _pooling))
 
 
 def errors(study: GermanStudy) -> Plate:
     """Table 4, errors, beside the published ones and a constant."""
-    found = _table4(study)
-    columns = ("metric", "model", *(f"{name} x 100" for name in ERRORS), "mean score - mean rating", "share of MSE")
-    lines = [
-        (
-            one.name,
-            one.model or "–",
-            *(_with_interval(one.estimates[name], 1) for name in ERRORS),
-            f"{one.offset:+.2f}",
-            percent(one.offset_share),
-        )
-        for one in found
-    ]
-    table = StudyTable("Table 4: errors", columns, tuple(lines), names=2)
-    drawing = _drawing(found, (RMSE, FITTED_RMSE), "error x 100", (_name, _model), study.verdict.constant[RMSE])
-    said = sentences.errors(study, found)
-    return Plate("table4_error", "Table 4: all metrics, error", drawing, said, (table, _published(found)))
+    systems = _table4(study)
+    columns: dict[str, Text] = {
+        **NAMES,
+        **ERROR_COLUMNS,
+        "mean score - mean rating": lambda system: f"{system.offset:+.2f}",
+        "share of MSE": lambda system: percent(system.offset_share),
+    }
+    drawing = _drawing(systems, DRAWN_ERRORS, "error x 100", (_name, _model), study.verdict.constant[RMSE])
+    tables = _table("Table 4: errors", columns, systems), _published(systems)
+    about = sentences.errors(study, systems)
+    return Plate("table4_error", "Table 4: all metrics, error", drawing, about, tables)
 
 
 def agreement(study: GermanStudy) -> Plate:
     """Table 4, correlations."""
-    found = _table4(study)
-    columns = ("metric", "model", *map(str.capitalize, CORRELATIONS), "rank")
-    lines = [
-        (
-            one.name,
-            one.model or "–",
-            *(_with_interval(one.estimates[name], 3) for name in CORRELATIONS),
-            "–" if one.rank is None else str(one.rank),
-        )
-        for one in found
-    ]
-    table = StudyTable("Table 4: correlations", columns, tuple(lines), names=2)
-    title = "Table 4: all metrics, correlation with people"
-    said = sentences.agreement(study, found)
-    return replace(_correlations("table4_correlation", title, found, (_name, _model), said), tables=(table,))
+    systems = _table4(study)
+    table = _table("Table 4: correlations", {**NAMES, **CORRELATION_COLUMNS, "rank": _rank}, systems)
+    about = sentences.agreement(study, systems)
+    plate = Plate("table4_correlation", "Table 4: all metrics, correlation with people", None, about)
+    return replace(_with_correlations(plate, systems, (_name, _model)), tables=(table,))
 
 
 def raw_scores(study: GermanStudy) -> Plate:
-    """Where the scores lie, beside what people gave: most of the error of a raw score is its place."""
-    found = _table4(study)
+    """Where the scores lie, beside the ratings: most of the error of a raw score is its place."""
+    systems = _table4(study)
     panels = []
-    for model in dict.fromkeys(map(_model, found)):
-        violins = [Violin(one.name, [_shape(one.scored.scores)]) for one in found if _model(one) == model]
+    for model in dict.fromkeys(map(_model, systems)):
+        violins = [Violin(system.name, [_shape(system.scored.scores)]) for system in systems if _model(system) == model]
         panels.append(Panel(model, "", [Violin("people", [_shape(study.rows.shares)]), *violins]))
-    numbers = [(row.id, "people", "", share) for row, share in zip(study.rows.rows, study.rows.shares, strict=True)]
-    for one in study.verdict.systems:
-        values = zip(study.rows.rows, one.scored.scores.tolist(), strict=True)
-        numbers += [(row.id, one.name, one.model, score) for row, score in values]
+    columns = {("people", ""): study.rows.shares}
+    columns |= {(system.name, system.model): system.scored.scores for system in study.verdict.systems}
+    numbers = [
+        (row.id, *names, score)
+        for names, scores in columns.items()
+        for row, score in zip(study.rows.rows, scores.tolist(), strict=True)
+    ]
     drawing = Drawing(
         "Ratings between 0 and 1, and raw scores clipped to 0 and 1; bar: middle half, dot: median.",
         lambda: plots.violin_rows(panels, "rating or score"),
         ("id", "metric", "model", "score"),
         numbers,
     )
-    return Plate("scores", "Where the scores lie", drawing, sentences.places(study, found))
+    return Plate("scores", "Where the scores lie", drawing, sentences.places(study, systems))
 
 
-def _table3(study: GermanStudy) -> list[Judged]:
-    return [one for one in study.verdict.systems if one.name.startswith("Sentence-BERT")]
+def with_interval(estimate: Estimate, digits: int) -> str:
+    """`0.52 [0.32, 0.76]`, or the value alone."""
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return number(estimate.value, digits)
+    return f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
 
 
-def _table4(study: GermanStudy) -> list[Judged]:
+def _name(system: JudgedSystem) -> str:
+    return system.name
+
+
+def _model(system: JudgedSystem) -> str:
+    return system.model or WORDS
+
+
+def _pooling(system: JudgedSystem) -> str:
+    return system.pooling
+
+
+def _tuned_name(system: JudgedSystem) -> str:
+    return f"{system.model}, fine-tuned" if system.name.endswith("fine-tuned") else system.model
+
+
+def _rank(system: JudgedSystem) -> str:
+    return "–" if system.rank is None else str(system.rank)
+
+
+def _interval(measure: str, digits: int) -> Text:
+    return lambda system: with_interval(system.estimates[measure], digits)
+
+
+def _plain(measure: str) -> Text:
+    return lambda system: number(system.value(measure))
+
+
+NAMES: dict[str, Text] = {"metric": _name, "model": lambda system: system.model or "–"}
+ERROR_COLUMNS = {f"{name} x 100": _interval(name, 1) for name in ERRORS}
+CORRELATION_COLUMNS = {name.capitalize(): _interval(name, 3) for name in CORRELATIONS}
+
+
+def _table(caption: str, columns: Mapping[str, Text], systems: Sequence[JudgedSystem]) -> StudyTable:
+    """One line per system; the first two columns are names."""
+    lines = tuple(tuple(text(system) for text in columns.values()) for system in systems)
+    return StudyTable(caption, tuple(columns), lines, names=2)
+
+
+def _table3(study: GermanStudy) -> list[JudgedSystem]:
+    return [system for system in study.verdict.systems if system.name.startswith("Sentence-BERT")]
+
+
+def _table4(study: GermanStudy) -> list[JudgedSystem]:
     """All systems, Sentence-BERT with mean pooling only: the other poolings are Table 3's."""
-    others = {pooled(pooling) for pooling in POOLINGS if pooling != "mean"}
-    return [one for one in study.verdict.systems if one.name not in others]
+    left_out = {pooled(pooling) for pooling in POOLINGS if pooling != "mean"}
+    return [system for system in study.verdict.systems if system.name not in left_out]
 
 
-def _correlations(name: str, title: str, found: Sequence[Judged], axes: Axes, said: tuple[str, ...]) -> Plate:
-    """Constant ratings or scores have no correlation: then there is nothing to draw, and the plate says so."""
-    if all(one.value(measure) is None for one in found for measure in DRAWN):
-        return Plate(name, title, missing=NO_CORRELATION)
-    return Plate(name, title, _drawing(found, DRAWN, "correlation", axes), said)
+def _with_correlations(plate: Plate, systems: Sequence[JudgedSystem], axes: Axes) -> Plate:
+    """The plate with its figure; constant ratings or scores have no correlation, so there is nothing to draw."""
+    if all(system.value(measure) is None for system in systems for measure in DRAWN_CORRELATIONS):
+        return Plate(plate.name, plate.title, missing=NO_CORRELATION)
+    return replace(plate, drawing=_drawing(systems, DRAWN_CORRELATIONS, "correlation", axes))
 
 
 def _drawing(
-    found: Sequence[Judged],
-    measures: Sequence[str],
+    systems: Sequence[JudgedSystem],
+    measures: Mapping[str, str],
     below: str,
     axes: Axes,
     constant: Estimate | None = None,
 ) -> Drawing:
     """One panel per measure."""
     row_of, series_of = axes
-    panels, numbers = [], []
-    for measure in measures:
+    panels = []
+    for measure, title in measures.items():
         values: dict[str, dict[str, tuple[float, float, float]]] = {}
-        for one in found:
-            if (drawn := _drawn(one.estimates[measure])) is not None:
-                values.setdefault(row_of(one), {})[series_of(one)] = drawn
-        if constant is not None and (drawn := _drawn(constant)) is not None and measure == FITTED_RMSE:
-            values.setdefault(CONSTANT, {})[WORDS] = drawn
-        panels.append(Panel(_titles().get(measure, measure), "", values))
-    for one in found:
-        numbers += [
-            (one.name, one.model, measure, estimate.value, estimate.low, estimate.high, estimate.n)
-            for measure, estimate in one.estimates.items()
-        ]
+        estimates = [(row_of(system), series_of(system), system.estimates[measure]) for system in systems]
+        if constant is not None and measure == FITTED_RMSE:
+            estimates.append((CONSTANT, WORDS, constant))
+        for row, series, estimate in estimates:
+            if estimate.value is not None:
+                low, high = (estimate.value if end is None else end for end in (estimate.low, estimate.high))
+                values.setdefault(row, {})[series] = low, estimate.value, high
+        panels.append(Panel(title, "", values))
+    told = [((system.name, system.model, measure), estimate) for system in systems
+            for measure, estimate in system.estimates.items()]  # fmt: skip
     if constant is not None:
-        numbers.append((CONSTANT, "", FITTED_RMSE, constant.value, constant.low, constant.high, constant.n))
-    series = list(dict.fromkeys(map(series_of, found)))
-    return Drawing(INTERVAL, lambda: plots.ranges(panels, series, below, packed=True), COLUMNS, numbers)
+        told.append(((CONSTANT, "", FITTED_RMSE), constant))
+    return Drawing(
+        "Mark: value, line: interval over resampled texts.",
+        lambda: plots.ranges(panels, list(dict.fromkeys(map(series_of, systems))), below, packed=True),
+        ("metric", "model", "measure", "value", "low", "high", "rows"),
+        [(*names, estimate.value, estimate.low, estimate.high, estimate.n) for names, estimate in told],
+    )
 
 
 def _shape(values: Floats) -> Shape:
-    """A sample between 0 and 1 as it is drawn; no curve goes on where no score can be."""
-    clipped = np.clip(values, 0, 1)
-    drawn = shape(clipped)
+    """A sample between 0 and 1 as it is drawn, cut off where no score can be."""
+    drawn = shape(np.clip(values, 0, 1))
     within = (drawn.places >= 0) & (drawn.places <= 1)
     return Shape(drawn.places[within], drawn.heights[within], drawn.quartiles)
 
 
-def _published(found: Sequence[Judged]) -> StudyTable:
+def _published(systems: Sequence[JudgedSystem]) -> StudyTable:
     lines = []
     for name, value in PUBLISHED.items():
         lines += [
-            (name, one.model or "–", f"{value:.2f}", number(one.value(RMSE), 2), number(one.value("MAE"), 2))
-            for one in found
-            if one.name == name
+            (name, system.model or "–", f"{value:.2f}", number(system.value(RMSE), 2), number(system.value(MAE), 2))
+            for system in systems
+            if system.name == name
         ] or [(name, "–", f"{value:.2f}", "–", "–")]
     columns = ("metric", "model here", "published error x 100", "RMSE x 100 here", "MAE x 100 here")
     caption = "Published on GermEval's summaries (fine-tuned: bert-base-german-cased), beside other data here"
     return StudyTable(caption, columns, tuple(lines), names=2)
-
-
-def _titles() -> dict[str, str]:
-    return {RMSE: "RMSE of raw scores", FITTED_RMSE: "RMSE of fitted scores", "pearson": "Pearson",
-            "spearman": "Spearman"}  # fmt: skip
-
-
-def _drawn(estimate: Estimate) -> tuple[float, float, float] | None:
-    if estimate.value is None:
-        return None
-    low, high = (estimate.value if end is None else end for end in (estimate.low, estimate.high))
-    return low, estimate.value, high
-
-
-def _with_interval(estimate: Estimate, digits: int) -> str:
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return number(estimate.value, digits)
-    return f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
-
-
-def _name(one: Judged) -> str:
-    return one.name
-
-
-def _model(one: Judged) -> str:
-    return one.model or WORDS
-
-
-def _pooling(one: Judged) -> str:
-    return one.name.split(", ")[1]
-
-
-def _tuned_name(one: Judged) -> str:
-    return f"{one.model}, fine-tuned" if one.name.endswith("fine-tuned") else one.model

@@ -1,9 +1,8 @@
-"""What the figures of the LiSAScore study share: the measured study, shapes of samples, separations."""
+"""The measured LiSAScore study, and what its figures share: views, comparisons of true pairs and negatives, shapes."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,67 +11,99 @@ import numpy as np
 from evalign.render.study.plots import Shape
 from evalign.stats.distribution import density, silverman
 from evalign.stats.effect import Separation, separation
-from evalign.studies.lisa.model_scores import NEGATIVE, POSITIVE, Key, ModelScores, Plan
-from evalign.studies.lisa.padding import PLAIN, TARGETS, Setting
-from evalign.studies.pair_selection import Chosen
+from evalign.studies.lisa.model_scores import NEGATIVE, POSITIVE, Key, LisaPlan, ModelScores
+from evalign.studies.lisa.padding import PLAIN, TARGETS, Padding
+from evalign.studies.model_identity import shown_names
+from evalign.studies.pair_selection import StudyPairs
 from evalign.types import Floats
 
-FEWEST = 3  # pairs below which a distribution is no distribution
+FEWEST = 3  # pairs that a distribution needs
 TOO_FEW = f"it needs at least {FEWEST} pairs, and there are {{}}; give more rows, or a larger --pairs"
+CSVLine = tuple[object, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Scores of true pairs and of negatives, and how far apart they are."""
+
+    positives: Floats
+    negatives: Floats
+    separation: Separation
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """Of both."""
+        return float(self.positives.mean()), float(self.negatives.mean())
+
+    @property
+    def cells(self) -> tuple[float | None, ...]:
+        """Both means, their difference and ratio, Cohen's d, AUC and overlap: the columns of tables."""
+        apart = self.separation
+        return *self.means, apart.difference, apart.ratio, apart.cohens_d, apart.auc, apart.overlap
 
 
 @dataclass(frozen=True, eq=False)
 class LisaStudy:
     """All models' numbers about the same rows."""
 
-    chosen: Chosen
+    pairs: StudyPairs
     models: tuple[ModelScores, ...]
-    plan: Plan
+    plan: LisaPlan
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @cached_property
-    def names(self) -> dict[str, str]:
-        """How each model is called: its own name, with its digest where two share one."""
-        count = Counter(model.name for model in self.models)
-        return {model.model: model.name if count[model.name] == 1 else model.pin for model in self.models}
+    def named(self) -> list[tuple[str, ModelScores]]:
+        """The models with the names they are shown by."""
+        names = shown_names({model.model: model.pin for model in self.models})
+        return [(names[model.model], model) for model in self.models]
 
     @property
     def main(self) -> str:
         """The kind of pair that padding was studied with."""
-        return self.chosen.kinds[0]
+        return self.pairs.kinds[0]
 
     @property
     def too_few(self) -> str:
         """Why there is no distribution to show; empty if there is."""
-        pairs = len(self.chosen.rows)
-        return TOO_FEW.format(pairs) if pairs < FEWEST else ""
+        count = len(self.pairs.rows)
+        return TOO_FEW.format(count) if count < FEWEST else ""
 
     @cached_property
-    def paper_settings(self) -> tuple[Setting, ...]:
+    def paper_paddings(self) -> tuple[Padding, ...]:
         """No padding, then the paper's: pads unmasked with weight 1, at every width that some model has."""
-        padded = sorted({key.setting for model in self.models for key in model.parts})
-        return PLAIN, *(one for one in padded if one.pads == TARGETS and one.weight)
+        measured = sorted({key.padding for model in self.models for key in model.parts})
+        return PLAIN, *(padding for padding in measured if padding.pads == TARGETS and padding.weight)
 
-    def both(self, model: ModelScores, kind: str, algorithm: str, setting: Setting) -> tuple[Floats, Floats] | None:
-        """F1 of positives and negatives, if both were measured."""
-        good = model.f1(Key(kind, POSITIVE, algorithm, setting))
-        bad = model.f1(Key(kind, NEGATIVE, algorithm, setting))
-        return None if good is None or bad is None else (good, bad)
+    def views(self, paddings: Sequence[Padding] | None = None) -> list[tuple[str, Padding]]:
+        """Pairs of the main kind with each padding (the paper's by default), pairs of other kinds without any."""
+        main = [(self.main, padding) for padding in (self.paper_paddings if paddings is None else paddings)]
+        return main + [(kind, PLAIN) for kind in self.pairs.kinds[1:]]
 
-    def apart(self, model: ModelScores, kind: str, algorithm: str, setting: Setting) -> Separation | None:
-        """How well the two are told apart."""
-        found = self.both(model, kind, algorithm, setting)
-        return None if found is None or len(found[0]) < FEWEST else separation(*found)
+    def compare(self, model: ModelScores, kind: str, algorithm: str, padding: Padding) -> Compared | None:
+        """F1 of true pairs and negatives; None if it was not measured, or for too few pairs."""
+        key = Key(kind, POSITIVE, algorithm, padding)
+        return compared(model.f1(key), model.f1(key._replace(pairing=NEGATIVE)))
+
+    def lines(self, labels: tuple[str, ...], values: Floats) -> Iterator[CSVLine]:
+        """Lines of a CSV file from values (pairs, columns): the labels, the row's id, its values."""
+        for row, columns in zip(self.pairs.rows, values.tolist(), strict=True):
+            yield *labels, row.id, *columns
+
+
+def compared(positives: Floats | None, negatives: Floats | None) -> Compared | None:
+    """The comparison of two samples; None if one is missing or too small."""
+    if positives is None or negatives is None or len(positives) < FEWEST:
+        return None
+    return Compared(positives, negatives, separation(positives, negatives))
 
 
 def shape(values: Floats) -> Shape:
-    """A sample as it is drawn, with Silverman's bandwidth; no score lies beyond -1 and 1, so no curve does."""
+    """A sample as it is drawn, with Silverman's bandwidth, cut off at -1 and 1, which no score exceeds."""
     places, heights = density(values, silverman(values))
     within = np.abs(places) <= 1
-    places, heights = places[within], heights[within]
     quarter, half, three_quarters = np.quantile(values, [0.25, 0.5, 0.75]).tolist()
-    return Shape(places, heights, (quarter, half, three_quarters))
+    return Shape(places[within], heights[within], (quarter, half, three_quarters))
 
 
 def common_bandwidth(samples: Sequence[Floats]) -> float:

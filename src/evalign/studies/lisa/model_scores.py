@@ -1,41 +1,38 @@
-"""Everything the LiSAScore study measures with one model, block by block of pairs, each block a step that is kept.
+"""Everything the LiSAScore study measures with one model, in blocks of pairs, each a step that is stored.
 
-In: a model, the chosen rows, a plan. Out: `ModelScores`: per pair lengths, end-token cosines, and precision, recall and
-F1 for every matching and treatment of padding, of true pairs, in-batch negatives and texts against themselves.
+In: a model, the pairs, a plan. Out: `ModelScores`: per pair lengths, end-token cosines, and precision, recall and F1
+for every matching and padding, of true pairs, in-batch negatives and texts against themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from evalign.encoders.base import Encoder, Reading
-from evalign.encoders.digest import file_digest
-from evalign.encoders.loading import FAKE, EncoderChoice, open_encoder
-from evalign.encoders.locating import locate
+from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.matching.similarity import similarity
 from evalign.metrics.blas import one_blas_thread
 from evalign.stats.effect import derangement
 from evalign.studies.lisa.matchings import ALGORITHMS, EXACT, GREEDY, PUBLISHED, RECURSIVE
-from evalign.studies.lisa.padding import MASKED, PLAIN, TARGETS, Pair, Setting, Side, score
+from evalign.studies.lisa.padding import MASKED, PLAIN, TARGETS, Padding, Pair, Side, score
 from evalign.studies.lisa.published_recursion import shares
-from evalign.studies.pair_selection import Chosen, sides
+from evalign.studies.model_identity import model_identity, model_pin
+from evalign.studies.pair_selection import StudyPairs, sides
 from evalign.studies.step_cache import Arrays, Steps, digest_of
-from evalign.types import Embedded, Floats, Row
+from evalign.types import Floats, Row
 
 POSITIVE, NEGATIVE, IDENTICAL = "positive", "negative", "identical"
 FEW = (GREEDY, EXACT, RECURSIVE, PUBLISHED)  # where matrices are large: the others take ten times as long
 FEWEST_NEGATIVES = 2
 RECIPE = 2  # raised when the same plan gives other numbers
-BESIDE = ("config.json", "tokenizer.json", "tokenizer_config.json")
 
 
 @dataclass(frozen=True)
-class Plan:
+class LisaPlan:
     """What decides the numbers beside models and data."""
 
     layer: str = "last"  # as in the paper's program
@@ -52,17 +49,17 @@ class Key(NamedTuple):
     kind: str
     pairing: str
     algorithm: str
-    setting: Setting = PLAIN
+    padding: Padding = PLAIN
 
     def text(self) -> str:
         """As arrays are named in a file."""
-        return "|".join([*self[:3], str(self.setting.width), self.setting.pads, str(self.setting.weight)])
+        return "|".join([*self[:3], str(self.padding.width), self.padding.pads, str(self.padding.weight)])
 
     @classmethod
     def parse(cls, text: str) -> Key:
-        """The key behind such a name."""
+        """From what `text` gives."""
         kind, pairing, algorithm, width, pads, weight = text.split("|")
-        return cls(kind, pairing, algorithm, Setting(int(width), pads, int(weight)))
+        return cls(kind, pairing, algorithm, Padding(int(width), pads, int(weight)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,98 +76,62 @@ class ModelScores:
     shares: Mapping[str, float]  # of the published program's cells that others select too
     missing: tuple[str, ...]
 
-    @property
-    def name(self) -> str:
-        """The model's own name."""
-        return self.pin.partition("@")[0]
-
     def f1(self, key: Key) -> Floats | None:
         """F1 per pair, if it was measured."""
-        found = self.scores.get(key)
-        return None if found is None else found[:, 2]
+        return self.scores[key][:, 2] if key in self.scores else None
 
 
-def model_identity(model: str) -> str:
-    """Weights, configuration and tokenizer by their contents, for the keys of steps."""
-    if model == FAKE:
-        return FAKE
-    located = locate(model)
-    beside = (located.directory / name for name in BESIDE)
-    return digest_of([located.sha256, *(file_digest(file) for file in beside if file.is_file())])
-
-
-def model_pin(model: str) -> str:
-    """As signatures show the model."""
-    return "fake@00000000" if model == FAKE else locate(model).pinned
-
-
-def measure(model: str, chosen: Chosen, plan: Plan, steps: Steps, advance: Callable[[int], Any]) -> ModelScores:
-    """All numbers of one model; steps that are kept are not made again."""
+def measure(model: str, pairs: StudyPairs, plan: LisaPlan, steps: Steps, advance: Callable[[int], Any]) -> ModelScores:
+    """All numbers of one model; stored steps are not computed again."""
     reader = _Reader(model, plan)
-    key = {"study": "lisa", "recipe": RECIPE, "model": reader.identity, "layer": plan.layer}
-    widths = steps.values({**key, "step": "widths", "widths": plan.widths}, reader.impossible_widths)
-    possible = tuple(width for width in plan.widths if not widths[str(width)])
+    key = {"study": "lisa", "recipe": RECIPE, "model": model_identity(model), "layer": plan.layer}
+    problems = steps.values({**key, "step": "widths", "widths": plan.widths}, reader.impossible_widths)
+    possible = tuple(width for width in plan.widths if not problems[str(width)])
     blocks = []
-    for number, rows in enumerate(_blocks(chosen.rows, plan.block)):
-        block = _Block(reader, rows, chosen.kinds, possible, plan.seed + number)
+    for number, rows in enumerate(_blocks(pairs.rows, plan.block)):
+        block = _Block(reader, rows, pairs.kinds, possible, plan.seed + number)
         blocks.append(steps.arrays({**key, "step": "block", **block.identity}, block.measure))
         advance(len(rows))
     shared: Any = {}
     if possible:
-        texts = sides(chosen.rows[: plan.published], chosen.kinds[0])
-        given = {"width": possible[0], "texts": digest_of(texts)}
-        shared = steps.values({**key, "step": "published", **given}, lambda: _published(reader, texts, possible[0]))
-    missing = tuple(f"{model}, padding to {width}: {why}" for width, why in widths.items() if why)
-    return _together(reader, blocks, shared, missing)
+        texts = sides(pairs.rows[: plan.published], pairs.kinds[0])
+        inputs = {"width": possible[0], "texts": digest_of(texts)}
+        shared = steps.values({**key, "step": "published", **inputs}, lambda: _published(reader, texts, possible[0]))
+    missing = tuple(f"{model}, padding to {width}: {why}" for width, why in problems.items() if why)
+    return _joined(model, blocks, shared, missing)
 
 
+@dataclass(frozen=True)
 class _Reader:
     """A model's encoders, opened when the first text has to be read."""
 
-    def __init__(self, model: str, plan: Plan) -> None:
-        self.model = model
-        self.plan = plan
-
-    @cached_property
-    def identity(self) -> str:
-        """Weights, configuration and tokenizer by their contents."""
-        return model_identity(self.model)
-
-    @cached_property
-    def pin(self) -> str:
-        """As signatures show the model."""
-        return model_pin(self.model)
+    model: str
+    plan: LisaPlan
 
     def encoder(self, width: int = 0) -> Encoder:
-        """The model as it is, or cutting texts to a width."""
+        """The model as it is, or truncating texts to a width."""
         reading = Reading("truncate", max_length=width) if width else Reading()
         choice = EncoderChoice(self.model, self.plan.layer, reading=reading, threads=self.plan.threads)
         return open_encoder(choice).encoder
 
     def impossible_widths(self) -> dict[str, str]:
-        """Why texts cannot be padded to a width; empty if they can."""
-        return {str(width): self._impossible(width) for width in self.plan.widths}
+        """By width, why texts cannot be padded to it; empty if they can."""
+        problems = dict.fromkeys(map(str, self.plan.widths), "")
+        for width in self.plan.widths:
+            try:
+                self.encoder(width).encode(["a"], pad_to=width)
+            except ValueError as error:
+                problems[str(width)] = str(error)
+        return problems
 
-    def _impossible(self, width: int) -> str:
-        try:
-            self.encoder(width).encode(["a"], pad_to=width)
-        except ValueError as error:
-            return str(error)
-        return ""
-
-    def plain(self, texts: Sequence[str]) -> dict[str, Side]:
-        """Texts without padding."""
-        encoder = self.encoder()
-        distinct = list(dict.fromkeys(texts))
-        return {text: Side.of(one, encoder) for text, one in zip(distinct, encoder.encode(distinct), strict=True)}
-
-    def padded(self, texts: Sequence[str], width: int) -> dict[str, Side]:
-        """Texts with padding tokens up to the width, the attention mask kept."""
+    def read(self, texts: tuple[list[str], list[str]], width: int = 0) -> dict[str, Side]:
+        """The texts' vectors; with a width, with padding tokens up to it, which attention does not see."""
         encoder = self.encoder(width)
-        distinct = list(dict.fromkeys(texts))
-        lengths = map(len, encoder.tokenize(distinct))
-        found = zip(distinct, encoder.encode(distinct, pad_to=width), lengths, strict=True)
-        return {text: Side.of(one, encoder, length) for text, one, length in found}
+        distinct = list(dict.fromkeys([*texts[0], *texts[1]]))
+        lengths = [len(tokens) for tokens in encoder.tokenize(distinct)] if width else [None] * len(distinct)
+        embedded = encoder.encode(distinct, pad_to=width) if width else encoder.encode(distinct)
+        texts_read = zip(distinct, embedded, lengths, strict=True)
+        return {text: Side.of(vectors, encoder, length) for text, vectors, length in texts_read}
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,51 +160,50 @@ class _Block:
         return arrays
 
     def _plain(self, kind: str) -> dict[str, Floats]:
-        first, second = sides(self.rows, kind)
-        read = self.reader.plain([*first, *second])
-        lengths = [[len(read[text].embedded.tokens) for text in pair] for pair in zip(first, second, strict=True)]
+        texts = sides(self.rows, kind)
+        read = self.reader.read(texts)
+        lengths = [[len(read[text].embedded.tokens) for text in pair] for pair in zip(*texts, strict=True)]
         arrays = {f"lengths|{kind}": np.array(lengths)}
         for pairing, pairs in self._pairings(kind, read):
             if pairing != IDENTICAL:
                 arrays[f"end|{kind}|{pairing}"] = np.array([_end_cosine(pair) for pair in pairs])
             for name, matching in ALGORITHMS.items():
                 with one_blas_thread():
-                    found, _ = score(matching, pairs)
-                arrays[Key(kind, pairing, name).text()] = found[0]
+                    arrays[Key(kind, pairing, name).text()] = score(matching, pairs)[0][0]
         return arrays
 
     def _padded(self, width: int) -> dict[str, Floats]:
         kind = self.kinds[0]
-        first, second = sides(self.rows, kind)
-        read = self.reader.padded([*first, *second], width)
-        cut = sum(side.embedded.tokens.dropped > 0 for side in read.values())
-        arrays: dict[str, Floats] = {f"cut|{width}": np.array([cut])}
+        read = self.reader.read(sides(self.rows, kind), width)
+        truncated = sum(side.embedded.tokens.dropped > 0 for side in read.values())
+        arrays: dict[str, Floats] = {f"cut|{width}": np.array([truncated])}
         for pairing, pairs in self._pairings(kind, read):
-            unpadded = [(one.unpadded, other.unpadded) for one, other in pairs]
+            unpadded = [(first.unpadded, second.unpadded) for first, second in pairs]
             for name, matching in ALGORITHMS.items():
                 if name not in FEW and width != min(self.reader.plan.widths):
                     continue
+                masked, *targets = (
+                    Key(kind, pairing, name, padding).text()
+                    for padding in (Padding(width, MASKED), Padding(width, TARGETS, 0), Padding(width, TARGETS, 1))
+                )
                 with one_blas_thread():
-                    masked, _ = score(matching, unpadded)
-                    found, parts = score(matching, pairs, (0, 1))
-                arrays[Key(kind, pairing, name, Setting(width, MASKED)).text()] = masked[0]
-                for weight in (0, 1):
-                    arrays[Key(kind, pairing, name, Setting(width, TARGETS, weight)).text()] = found[weight]
-                arrays[f"parts|{Key(kind, pairing, name, Setting(width, TARGETS, 1)).text()}"] = parts
+                    arrays[masked] = score(matching, unpadded)[0][0]
+                    scores, arrays[f"parts|{targets[1]}"] = score(matching, pairs, (0, 1))
+                arrays |= dict(zip(targets, scores, strict=True))
         return arrays
 
     def _pairings(self, kind: str, read: Mapping[str, Side]) -> Iterator[tuple[str, list[Pair]]]:
-        first, second = sides(self.rows, kind)
-        yield POSITIVE, [(read[one], read[other]) for one, other in zip(first, second, strict=True)]
+        first, second = ([read[text] for text in texts] for texts in sides(self.rows, kind))
+        yield POSITIVE, list(zip(first, second, strict=True))
         if len(first) >= FEWEST_NEGATIVES:
             order = derangement(len(first), self.seed)
-            yield NEGATIVE, [(read[one], read[second[other]]) for one, other in zip(first, order, strict=True)]
+            yield NEGATIVE, [(side, second[place]) for side, place in zip(first, order, strict=True)]
         if kind == self.kinds[0]:
-            yield IDENTICAL, [(read[text], read[text]) for text in second]
+            yield IDENTICAL, [(side, side) for side in second]
 
 
 def _blocks(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
-    """Equal parts of at least `size` rows: none may be too small to have negatives."""
+    """Equal parts of at least `size` rows, so that none is too small to have negatives."""
     for places in np.array_split(np.arange(len(rows)), max(1, len(rows) // size)):
         yield [rows[place] for place in places]
 
@@ -252,44 +212,42 @@ def _end_cosine(pair: Pair) -> float:
     """Of the vectors of both last tokens; NaN if the tokenizer does not end a text with a special token."""
     if not all(side.embedded.tokens.special[-1] for side in pair):
         return float("nan")
-    return float(similarity(_last(pair[0]), _last(pair[1]))[0, 0])
-
-
-def _last(side: Side) -> Embedded:
-    count = len(side.embedded.tokens)
-    return side.embedded.keep(np.arange(count) == count - 1)
+    counts = (len(side.embedded.tokens) for side in pair)
+    first, second = (
+        side.embedded.keep(np.arange(count) == count - 1) for side, count in zip(pair, counts, strict=True)
+    )
+    return float(similarity(first, second)[0, 0])
 
 
 def _published(reader: _Reader, texts: tuple[list[str], list[str]], width: int) -> dict[str, float]:
-    read = reader.padded([*texts[0], *texts[1]], width)
+    read = reader.read(texts, width)
     with one_blas_thread():
-        matrices = [similarity(read[one].embedded, read[two].embedded) for one, two in zip(*texts, strict=True)]
-        return shares(matrices)
+        pairs = zip(*texts, strict=True)
+        return shares([similarity(read[first].embedded, read[second].embedded) for first, second in pairs])
 
 
-def _together(
-    reader: _Reader, blocks: Sequence[Arrays], shared: Mapping[str, float], missing: tuple[str, ...]
-) -> ModelScores:
-    lengths: dict[str, Floats] = {}
-    ends: dict[tuple[str, str], Floats] = {}
-    scores: dict[Key, Floats] = {}
-    parts: dict[Key, Floats] = {}
-    truncated: dict[int, int] = {}
+def _joined(model: str, blocks: Sequence[Arrays], shared: Mapping[str, float], missing: tuple[str, ...]) -> ModelScores:
+    """The blocks' arrays end to end, sorted by what their names begin with."""
+    arrays: dict[str, dict[str, Floats]] = {"lengths": {}, "end": {}, "parts": {}, "cut": {}, "scores": {}}
     for name in blocks[0]:
-        values = np.concatenate([block[name] for block in blocks if name in block])
-        what, _, rest = name.partition("|")
-        if what == "lengths":
-            lengths[rest] = values
-        elif what == "end":
-            kind, _, pairing = rest.rpartition("|")
-            ends[kind, pairing] = values
-        elif what == "parts":
-            parts[Key.parse(rest)] = values
-        elif what == "cut":
-            truncated[int(rest)] = int(values.sum())
-        else:
-            scores[Key.parse(name)] = values
-    if any(np.isnan(values).any() for values in ends.values()):
-        missing += (f"{reader.model}, end token: its tokenizer does not end a text with a special token",)
-        ends = {}
-    return ModelScores(reader.model, reader.pin, lengths, ends, scores, parts, truncated, shared, missing)
+        prefix, _, rest = name.partition("|")
+        group, key = (prefix, rest) if prefix in arrays else ("scores", name)
+        arrays[group][key] = np.concatenate([block[name] for block in blocks if name in block])
+    if any(np.isnan(values).any() for values in arrays["end"].values()):
+        missing += (f"{model}, end token: its tokenizer does not end a text with a special token",)
+        arrays["end"] = {}
+    return ModelScores(
+        model,
+        model_pin(model),
+        arrays["lengths"],
+        {
+            (kind, pairing): values
+            for name, values in arrays["end"].items()
+            for kind, _, pairing in [name.rpartition("|")]
+        },
+        {Key.parse(name): values for name, values in arrays["scores"].items()},
+        {Key.parse(name): values for name, values in arrays["parts"].items()},
+        {int(width): int(values.sum()) for width, values in arrays["cut"].items()},
+        shared,
+        missing,
+    )

@@ -1,7 +1,7 @@
 """Scores of the same pairs with and without padding tokens: masked, or as match targets that weigh 0 or 1.
 
-In: similarity matrices of padded texts and which of their tokens are text, padding or neither. Out: precision, recall
-and F1 per pair for every treatment, and what padding did to the tokens of the text.
+In: pairs of texts with vectors, their tokens marked as text, padding or neither. Out: precision, recall and F1 per pair
+for every treatment of padding, and the `PARTS` that explain them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PARTS = ("text_value", "pad_value", "text_to_pad", "text_unmatched", "pad_unmatc
 
 
 @dataclass(frozen=True, order=True)
-class Setting:
+class Padding:
     """How padding is treated: to which width, whether pads may be matched, and what they weigh."""
 
     width: int = 0
@@ -36,12 +36,7 @@ class Setting:
         return f"{self.width}, pads masked" if self.pads == MASKED else f"{self.width}, pads weigh {self.weight}"
 
 
-PLAIN = Setting()
-
-
-def settings_of(width: int) -> tuple[Setting, ...]:
-    """The three treatments of padding to one width."""
-    return Setting(width, MASKED), Setting(width, TARGETS, 0), Setting(width, TARGETS, 1)
+PLAIN = Padding()
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +49,7 @@ class Side:
 
     @classmethod
     def of(cls, embedded: Embedded, encoder: Encoder, real: int | None = None) -> Side:
-        """`real`: how many tokens come before the padding; None means that there is none."""
+        """From vectors whose tokens after the first `real` are padding; None means that there is no padding."""
         tokens = embedded.tokens
         pads = np.arange(len(tokens)) >= (len(tokens) if real is None else real)
         own = ~tokens.special & ~np.isin(tokens.ids, list(encoder.special_ids))
@@ -63,8 +58,8 @@ class Side:
     @property
     def unpadded(self) -> Side:
         """The same text with its padding masked, which is the same as cut off."""
-        kept = ~self.pads
-        return Side(self.embedded.keep(kept), self.content[kept], self.pads[kept])
+        real = ~self.pads
+        return Side(self.embedded.keep(real), self.content[real], self.pads[real])
 
 
 Pair = tuple[Side, Side]
@@ -72,42 +67,40 @@ Pair = tuple[Side, Side]
 
 def score(matching: Matching, pairs: Sequence[Pair], weights: Sequence[int] = (0,)) -> tuple[Floats, Floats]:
     """(weights, pairs, 3) precision, recall and F1 with pads of each weight; (pairs, parts) as `PARTS` names them."""
-    matrices = [similarity(one.embedded, other.embedded) for one, other in pairs]
+    matrices = [similarity(candidate.embedded, reference.embedded) for candidate, reference in pairs]
     scores = np.zeros((len(weights), len(pairs), 3))
     parts = np.zeros((len(pairs), len(PARTS)))
-    for place, (pair, matrix, found) in enumerate(zip(pairs, matrices, solve_all(matching, matrices), strict=True)):
+    solved = solve_all(matching, matrices)
+    for place, (pair, matrix, matched) in enumerate(zip(pairs, matrices, solved, strict=True)):
         for row, weight in enumerate(weights):
-            scores[row, place] = _fields(pair, found, weight)
+            scores[row, place] = _fields(pair, matched, weight)
         if pair[0].pads.any() or pair[1].pads.any():
-            parts[place] = _parts(pair, matrix, found)
+            parts[place] = _parts(pair, matrix, matched)
     return scores, parts
 
 
-def _fields(pair: Pair, found: Matched, pad_weight: int) -> Floats:
-    weights = [side.content + pad_weight * side.pads.astype(np.float64) for side in pair]
+def _fields(pair: Pair, matched: Matched, pad_weight: int) -> Floats:
     if not (pair[0].content.any() and pair[1].content.any()):
         return np.zeros(3)  # an empty text: the worst value
-    precision, recall = (weighted_mean(values, own) for values, own in zip(values_of(found), weights, strict=True))
+    precision, recall = (
+        weighted_mean(values, side.content + pad_weight * side.pads.astype(np.float64))
+        for values, side in zip((matched.candidate_values, matched.reference_values), pair, strict=True)
+    )
     return np.array([precision, recall, f1(precision, recall)])
 
 
-def _parts(pair: Pair, matrix: Floats, found: Matched) -> Floats:
-    """What text and padding tokens of both sides get, and how many met a pad or nobody."""
-    chosen = np.where(found.cells, matrix, -np.inf)
-    values = np.concatenate(values_of(found))
-    used = np.concatenate([found.cells.any(axis=1), found.cells.any(axis=0)])
-    met_pad = np.concatenate([pair[1].pads[chosen.argmax(axis=1)], pair[0].pads[chosen.argmax(axis=0)]]) & used
+def _parts(pair: Pair, matrix: Floats, matched: Matched) -> Floats:
+    """The values of text and padding tokens of both sides, and how many are matched with a pad or not at all."""
+    chosen = np.where(matched.cells, matrix, -np.inf)
+    values = np.concatenate([matched.candidate_values, matched.reference_values])
+    used = np.concatenate([matched.cells.any(axis=1), matched.cells.any(axis=0)])
+    to_pad = np.concatenate([pair[1].pads[chosen.argmax(axis=1)], pair[0].pads[chosen.argmax(axis=0)]]) & used
     text = np.concatenate([pair[0].content, pair[1].content])
     pads = np.concatenate([pair[0].pads, pair[1].pads])
     return np.array([
-        _mean(values[text]), _mean(values[pads]), _mean(met_pad[text]), _mean(~used[text]), _mean(~used[pads]),
+        _mean(values[text]), _mean(values[pads]), _mean(to_pad[text]), _mean(~used[text]), _mean(~used[pads]),
         pads.sum() / max(1, (pads | text).sum()),
     ])  # fmt: skip
-
-
-def values_of(found: Matched) -> tuple[Floats, Floats]:
-    """What the tokens of both sides are worth."""
-    return found.candidate_values, found.reference_values
 
 
 def _mean(values: Floats) -> float:

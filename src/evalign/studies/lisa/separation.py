@@ -1,12 +1,13 @@
 """Figures 6 and 7 of the LiSAScore study and what lies behind them: true pairs against in-batch negatives.
 
-In: a `LisaStudy`. Out: plates whose sentences follow from the numbers: what pads do to both sides, what the published
-program really selects, and which matching tells true pairs from false ones best.
+In: a `LisaStudy`. Out: plates with sentences from the numbers: what pads do to both sides, what the published program
+selects, and which matching separates true pairs from false ones best.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,37 +16,37 @@ from evalign.render.study import plots
 from evalign.render.study.page import Plate, StudyTable
 from evalign.studies.lisa.explanations import against_greedy, direction, what_pads_do
 from evalign.studies.lisa.matchings import GREEDY, NAMES, PUBLISHED, RECURSIVE
-from evalign.studies.lisa.measured import LisaStudy, shape
+from evalign.studies.lisa.measured import CSVLine, LisaStudy, shape
 from evalign.studies.lisa.model_scores import FEW
-from evalign.studies.lisa.padding import PLAIN
 from evalign.studies.wording import listed, number, percent
 from evalign.types import Floats
 
 COLUMNS = ("model", "pairs", "padding", "matching",
            "positives", "negatives", "difference", "ratio", "Cohen's d", "AUC", "overlap")  # fmt: skip
-RESAMPLES = 2000  # enough for a fortieth, shared among a dozen comparisons
+RESAMPLES = 2000  # enough for a share of 1/40, divided among a dozen comparisons
 ENDS = (0.025, 0.975)
 
 
 def separated(study: LisaStudy, name: str, title: str, algorithm: str) -> Plate:
-    """Fig. 6 or 7: densities of both, without padding and in the paper's setting."""
+    """Fig. 6 or 7: densities of both, without padding and with the paper's."""
     if study.too_few:
         return Plate(name, title, missing=study.too_few)
-    panels, numbers = [], []
-    said = [] if algorithm == GREEDY else list(direction(study))
-    for model in study.models:
-        shown = study.names[model.model]
-        for setting in study.paper_settings:
-            found = study.both(model, study.main, algorithm, setting)
-            apart = study.apart(model, study.main, algorithm, setting)
-            if found is None or apart is None:
+    numbers: list[CSVLine] = []
+    panels = []
+    sentences = [] if algorithm == GREEDY else list(direction(study))
+    explain = what_pads_do if algorithm == GREEDY else against_greedy
+    for model_name, model in study.named:
+        for padding in study.paper_paddings:
+            comparison = study.compare(model, study.main, algorithm, padding)
+            if comparison is None:
                 continue
+            apart = comparison.separation
             note = f"d {number(apart.cohens_d, 2)}, AUC {number(apart.auc)}, overlap {number(apart.overlap, 2)}"
-            curves = dict(zip(("true pairs", "negatives"), map(shape, found), strict=True))
-            panels.append(Panel(f"{shown}, {setting}", note, curves))
-            rows = zip(study.chosen.rows, *(values.tolist() for values in found), strict=True)
-            numbers += [(shown, study.main, algorithm, str(setting), row.id, *both) for row, *both in rows]
-        said += list(what_pads_do(study, model) if algorithm == GREEDY else against_greedy(study, model))
+            curves = {"true pairs": shape(comparison.positives), "negatives": shape(comparison.negatives)}
+            panels.append(Panel(f"{model_name}, {padding}", note, curves))
+            scores = np.stack([comparison.positives, comparison.negatives], axis=1)
+            numbers.extend(study.lines((model_name, study.main, algorithm, str(padding)), scores))
+        sentences += explain(study, model_name, model)
     drawing = Drawing(
         f"F1 of true {study.main} pairs and of negatives ({algorithm}); upright lines: medians. Scales differ.",
         lambda: plots.densities(panels, "F1"),
@@ -53,102 +54,92 @@ def separated(study: LisaStudy, name: str, title: str, algorithm: str) -> Plate:
         numbers,
     )
     algorithms = (GREEDY,) if algorithm == GREEDY else (algorithm, RECURSIVE)
-    return Plate(name, title, drawing, tuple(said), (table(study, "Positives against negatives", algorithms),))
+    return Plate(name, title, drawing, tuple(sentences), (table(study, "Positives against negatives", algorithms),))
 
 
 def published(study: LisaStudy) -> Plate:
     """What the authors' program selects on square input, which padded texts always are."""
-    name, title = "published", "What the published recursive program computes"
-    having = [model for model in study.models if model.shares]
-    if not having:
-        return Plate(name, title, missing="no model could be padded, and only padded texts make square matrices")
-    width, count = min(study.plan.widths), min(study.plan.published, len(study.chosen.rows))
-    columns = ("cells that the program selects and so does", *(study.names[model.model] for model in having))
-    lines = tuple((one, *(percent(model.shares[one]) for model in having)) for one in having[0].shares)
-    said = [
+    plate = Plate("published", "What the published recursive program computes")
+    shares = {name: model.shares for name, model in study.named if model.shares}
+    if not shares:
+        return replace(plate, missing="no model could be padded, and only padded texts make square matrices")
+    width, count = min(study.plan.widths), min(study.plan.published, len(study.pairs.rows))
+    columns = ("cells that the program selects and so does", *shares)
+    selections = list(next(iter(shares.values())))
+    lines = tuple((name, *(percent(share[name]) for share in shares.values())) for name in selections)
+    first = [share[selections[0]] for share in shares.values()]
+    sentences = [
         f"The authors' program for the recursive assignment was followed step by step on {count} pairs padded to "
         f"{width}. It looks for each cell's best rival among copies of the cell itself, so every round only scales the "
-        "matrix."
-    ]
-    first = next(iter(having[0].shares))
-    equal = all(model.shares[first] == 1 for model in having)
-    said.append(
+        "matrix.",
         "What it selects is exactly every column's best row: one half of greedy matching, and no assignment."
-        if equal
-        else f"{first} is what it selects in {listed([percent(model.shares[first]) for model in having])} of the cells."
-    )
-    said += list(_recall_is_greedy(study))
+        if all(share == 1 for share in first)
+        else f"{selections[0]} is what it selects in {listed(list(map(percent, first)))} of the cells.",
+        *_recall_is_greedy(study),
+    ]
     caption = f"Share of the published program's cells, {study.main} pairs padded to {width}, pads unmasked"
-    return Plate(name, title, None, tuple(said), (StudyTable(caption, columns, lines),))
+    return replace(plate, said=tuple(sentences), tables=(StudyTable(caption, columns, lines),))
 
 
 def best(study: LisaStudy) -> Plate:
     """Which matching tells true pairs from negatives best: the question behind Figs. 6 and 7, for all of them."""
-    name, title = "separation", "Which matching tells true pairs from negatives best"
+    plate = Plate("separation", "Which matching tells true pairs from negatives best", missing=study.too_few)
     if study.too_few:
-        return Plate(name, title, missing=study.too_few)
-    panels, numbers, said = [], [], []
-    views = [*((study.main, one) for one in study.paper_settings), *((kind, PLAIN) for kind in study.chosen.kinds[1:])]
-    series = [f"{kind}, {setting}" for kind, setting in views]
-    for model in study.models:
-        shown = study.names[model.model]
+        return plate
+    numbers: list[CSVLine] = []
+    panels, sentences = [], []
+    views = {f"{kind}, {padding}": (kind, padding) for kind, padding in study.views()}
+    for name, model in study.named:
         values: dict[str, dict[str, tuple[float, float, float]]] = {}
-        drawn: dict[str, dict[str, Floats]] = {view: {} for view in series}
+        drawn: dict[str, dict[str, Floats]] = {view: {} for view in views}
         for algorithm in NAMES:
-            for view, (kind, setting) in zip(series, views, strict=True):
-                found = study.both(model, kind, algorithm, setting)
-                apart = study.apart(model, kind, algorithm, setting)
-                if found is None or apart is None:
+            for view, (kind, padding) in views.items():
+                comparison = study.compare(model, kind, algorithm, padding)
+                if comparison is None:
                     continue
-                drawn[view][algorithm] = draws = _resampled_auc(*found, study.plan.seed)
+                draws = _resampled_auc(comparison.positives, comparison.negatives, study.plan.seed)
+                drawn[view][algorithm] = draws
                 low, high = np.quantile(draws, ENDS).tolist()
-                values.setdefault(algorithm, {})[view] = low, apart.auc, high
-                means = float(found[0].mean()), float(found[1].mean())
-                sizes = apart.difference, apart.ratio, apart.cohens_d, apart.auc, low, high, apart.overlap
-                numbers.append((shown, kind, algorithm, str(setting), *means, *sizes))
-        panels.append(Panel(shown, "", values))
-        said.append(f"{shown}: {_ranked(values, drawn)}")
+                values.setdefault(algorithm, {})[view] = low, comparison.separation.auc, high
+                cells = *comparison.cells[:-1], low, high, comparison.cells[-1]
+                numbers.append((name, kind, algorithm, str(padding), *cells))
+        panels.append(Panel(name, "", values))
+        sentences.append(f"{name}: {_ranked(values, drawn)}")
     drawing = Drawing(
         f"AUC: the chance that a true pair scores above a negative one; line: 95 % interval over {RESAMPLES} resamples "
         "of the pairs. 0.5 is guessing. Told apart: below the highest on 97.5 % of these resamples, corrected for the "
         "number of matchings.",
-        lambda: plots.ranges(panels, series, "AUC"),
+        lambda: plots.ranges(panels, list(views), "AUC"),
         ("model", "pair", "algorithm", "padding", "positives", "negatives", "difference", "ratio", "cohens_d", "auc",
          "auc_low", "auc_high", "overlap"),
         numbers,
     )  # fmt: skip
-    every = table(study, "Positives against negatives, every padding", FEW, every_setting=True)
-    return Plate(name, title, drawing, tuple(said), (every,))
+    every = table(study, "Positives against negatives, every padding", FEW, every_padding=True)
+    return replace(plate, drawing=drawing, said=tuple(sentences), tables=(every,))
 
 
-def table(study: LisaStudy, caption: str, algorithms: tuple[str, ...], every_setting: bool = False) -> StudyTable:
+def table(study: LisaStudy, caption: str, algorithms: tuple[str, ...], every_padding: bool = False) -> StudyTable:
     """One line per model, padding and matching; pairs of other kinds without padding."""
     lines = []
-    for model in study.models:
-        measured = sorted({key.setting for key in model.scores if key.kind == study.main})
-        settings = measured if every_setting else [one for one in study.paper_settings if one in measured]
-        views = [*((study.main, one) for one in settings), *((kind, PLAIN) for kind in study.chosen.kinds[1:])]
-        for kind, setting in views:
+    for name, model in study.named:
+        measured = sorted({key.padding for key in model.scores if key.kind == study.main})
+        for kind, padding in study.views(measured if every_padding else None):
             for algorithm in algorithms:
-                found = study.both(model, kind, algorithm, setting)
-                apart = study.apart(model, kind, algorithm, setting)
-                if found is None or apart is None:
-                    continue
-                means = float(found[0].mean()), float(found[1].mean())
-                cells = (*means, apart.difference, apart.ratio, apart.cohens_d, apart.auc, apart.overlap)
-                lines.append((study.names[model.model], kind, str(setting), algorithm, *map(number, cells)))
+                comparison = study.compare(model, kind, algorithm, padding)
+                if comparison is not None:
+                    lines.append((name, kind, str(padding), algorithm, *map(number, comparison.cells)))
     return StudyTable(caption, COLUMNS, tuple(lines), names=4)
 
 
 def _recall_is_greedy(study: LisaStudy) -> Iterator[str]:
-    for model in study.models:
-        apart = [
-            float(np.abs(found[:, 1] - model.scores[key._replace(algorithm=GREEDY)][:, 1]).max())
-            for key, found in model.scores.items()
+    for name, model in study.named:
+        differences = [
+            float(np.abs(scores[:, 1] - model.scores[key._replace(algorithm=GREEDY)][:, 1]).max())
+            for key, scores in model.scores.items()
             if key.algorithm == PUBLISHED
         ]
         yield (
-            f"{study.names[model.model]}: its recall differs from greedy matching's by at most {max(apart):.1g} over "
+            f"{name}: its recall differs from greedy matching's by at most {max(differences):.1g} over "
             "all pairs and paddings; only its precision is another."
         )
 
@@ -159,9 +150,10 @@ def _ranked(values: dict[str, dict[str, tuple[float, float, float]]], drawn: dic
     for view, draws in drawn.items():
         if not draws:
             continue
-        top = max(draws, key=lambda one: values[one][view][1])
+        top = max(draws, key=lambda algorithm: values[algorithm][view][1])
         share = ENDS[0] / max(1, len(draws) - 1)  # the highest was picked among all: corrected for that
-        near = [one for one in draws if one != top and np.quantile(draws[top] - draws[one], share) <= 0]
+        lower = [draws[top] - draws[algorithm] for algorithm in draws if algorithm != top]
+        near = [difference for difference in lower if np.quantile(difference, share) <= 0]
         sentences.append(
             f"{view}: highest is {top} (AUC {number(values[top][view][1])}), greedy has "
             f"{number(values[GREEDY][view][1])}; {len(near)} of the other {len(draws) - 1} are not told apart from it."

@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evalign.errors import EvalignError, ModelError
-from evalign.render.study.page import StudyPage, StudyTable
+from evalign.render.study.page import StudyPage
 from evalign.studies.lisa import figures, separation
 from evalign.studies.lisa.matchings import GREEDY, PUBLISHED
 from evalign.studies.lisa.measured import LisaStudy
-from evalign.studies.lisa.model_scores import ModelScores, Plan, measure, model_identity
-from evalign.studies.pair_selection import Chosen
+from evalign.studies.lisa.model_scores import LisaPlan, ModelScores, measure
+from evalign.studies.model_identity import model_identity
+from evalign.studies.pair_selection import StudyPairs
 from evalign.studies.step_cache import Steps
 from evalign.version import __version__
 
@@ -22,38 +23,42 @@ TITLE = "The LiSAScore study, repeated"
 
 
 def run_lisa(
-    models: Sequence[str], chosen: Chosen, plan: Plan, steps: Steps, advance: Callable[[int], Any] = lambda _: None
+    models: Sequence[str],
+    pairs: StudyPairs,
+    plan: LisaPlan,
+    steps: Steps,
+    advance: Callable[[int], Any] = lambda _: None,
 ) -> LisaStudy:
     """Measures every model that can be used; an error only if none can."""
-    measured: dict[str, ModelScores] = {}  # by what the model is: the same weights twice are one model
-    missing = list(chosen.missing)
+    measured: dict[str, ModelScores] = {}  # by identity: the same weights twice are one model
+    missing = list(pairs.missing)
     failed, notes = [], []
     for model in dict.fromkeys(models):
         try:
             identity = model_identity(model)
             if identity in measured:
                 notes.append(f"{model} is the same model as {measured[identity].model}")
-                advance(len(chosen.rows))
+                advance(len(pairs.rows))
                 continue
-            measured[identity] = measure(model, chosen, plan, steps, advance)
+            measured[identity] = measure(model, pairs, plan, steps, advance)
         except EvalignError as error:
             failed.append(f"model {model}: {error}")
-            advance(len(chosen.rows))
+            advance(len(pairs.rows))
         else:
             missing += measured[identity].missing
     if not measured:
         raise ModelError("no model can be used; " + "; ".join(failed))
-    return LisaStudy(chosen, tuple(measured.values()), plan, tuple(missing + failed), tuple(notes))
+    return LisaStudy(pairs, tuple(measured.values()), plan, tuple(missing + failed), tuple(notes))
 
 
 def lisa_page(study: LisaStudy) -> StudyPage:
     """Everything that is shown."""
-    kinds = " and ".join(study.chosen.kinds)
+    kinds = " and ".join(study.pairs.kinds)
     about = (
         "Mander and Phillips asked whether tokens should be matched one to one (linear sum assignment) instead of "
         "greedily, each token its best partner, as BERTScore does. These are the figures of their paper, made anew.",
-        f"Data: {study.chosen.name}, {len(study.chosen.rows)} rows as {kinds} pairs. "
-        f"Models: {', '.join(study.names.values())}. Every number is per pair, not a mean of batches.",
+        f"Data: {study.pairs.name}, {len(study.pairs.rows)} rows as {kinds} pairs. "
+        f"Models: {', '.join(name for name, _ in study.named)}. Every number is per pair, not a mean of batches.",
     )
     plates = (
         figures.lengths(study),
@@ -66,28 +71,25 @@ def lisa_page(study: LisaStudy) -> StudyPage:
         separation.published(study),
         separation.best(study),
     )
-    return StudyPage(TITLE, about, _summary(study), plates, _notes(study), study.missing)
-
-
-def _summary(study: LisaStudy) -> StudyTable:
-    return separation.table(study, "Mean F1 of true pairs and of in-batch negatives", (GREEDY, PUBLISHED))
+    summary = separation.table(study, "Mean F1 of true pairs and of in-batch negatives", (GREEDY, PUBLISHED))
+    return StudyPage(TITLE, about, summary, plates, _notes(study), study.missing)
 
 
 def _notes(study: LisaStudy) -> tuple[str, ...]:
-    plan, chosen = study.plan, study.chosen
+    plan, pairs = study.plan, study.pairs
     cut = [
-        f"{study.names[model.model]}: {count} texts were cut to {width} tokens before padding"
-        for model in study.models
+        f"{name}: {count} texts were cut to {width} tokens before padding"
+        for name, model in study.named
         for width, count in model.truncated.items()
         if count
     ]
     return (
-        f"Data: {chosen.name}; {len(chosen.rows)} rows, sha256 of their texts {chosen.digest[:16]}.",
-        *(f"Data: {note}." for note in chosen.notes),
+        f"Data: {pairs.name}; {len(pairs.rows)} rows, sha256 of their texts {pairs.digest[:16]}.",
+        *(f"Data: {note}." for note in pairs.notes),
         f"Models: {', '.join(model.pin for model in study.models)}, layer {plan.layer}, fp32.",
         "Tokens of the text weigh 1 and special tokens nothing, as in bertscore; special tokens may be matched. Pads "
         "are masked (cut off), or match targets that weigh 0 or 1. The model's attention never sees them.",
-        f"Negatives: within blocks of at least {min(plan.block, len(chosen.rows))} pairs each first text meets the "
+        f"Negatives: within blocks of at least {min(plan.block, len(pairs.rows))} pairs each first text meets the "
         f"second text of another pair (a derangement, seed {plan.seed}).",
         "Cohen's d: the difference of the means in pooled standard deviations. AUC: the chance that a true pair scores "
         "above a negative. Overlap: the part of true pairs at or below, plus that of negatives above, the threshold "
@@ -95,7 +97,7 @@ def _notes(study: LisaStudy) -> tuple[str, ...]:
         "Eta²: the part of the scores' variance that lies between models. Peaks: maxima of the density of all models' "
         "scores at the bandwidth given (the mean of the models' own by Silverman's rule), those below a twentieth of "
         "the highest not counted.",
-        f"Padding was studied with {chosen.kinds[0]} pairs; at widths above {min(plan.widths)} with four matchings.",
+        f"Padding was studied with {pairs.kinds[0]} pairs; at widths above {min(plan.widths)} with four matchings.",
         *(f"{sentence}." for sentence in (*study.notes, *cut)),
         f"evalign {__version__}.",
     )
