@@ -20,16 +20,21 @@ def text(value: str) -> str:
     return html.escape(showable(value), quote=True)
 
 
-def page(title: str, style: str, sections: Iterable[tuple[str, str]], content: str) -> str:
-    """A whole page; `sections` are the id and the title of those that its navigation links to."""
-    links = "".join(f'<li><a href="#{name}">{text(heading)}</a></li>' for name, heading in sections)
+def html_document(title: str, head: str, body: str) -> str:
+    """An HTML document; `head` and `body` are HTML."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
-        f"<title>{text(title)}</title>\n<style>\n{report_style()}{style}</style>\n</head>\n<body>\n"
-        f'<header><h1>{text(title)}</h1>\n<nav aria-label="Contents"><ul>{links}</ul></nav></header>\n'
-        f"<main>\n{content}</main>\n<footer>evalign {text(__version__)}</footer>\n</body>\n</html>\n"
+        f"<title>{text(title)}</title>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
+
+
+def page(title: str, style: str, sections: Iterable[tuple[str, str]], content: str) -> str:
+    """A whole report; `sections` are the id and the title of those that its navigation links to."""
+    links = "".join(f'<li><a href="#{name}">{text(heading)}</a></li>' for name, heading in sections)
+    header = f'<header><h1>{text(title)}</h1>\n<nav aria-label="Contents"><ul>{links}</ul></nav></header>'
+    body = f"{header}\n<main>\n{content}</main>\n<footer>evalign {text(__version__)}</footer>"
+    return html_document(title, f"<style>\n{report_style()}{style}</style>", body)
 
 
 def section(name: str, title: str, content: str) -> str:

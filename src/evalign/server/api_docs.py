@@ -7,23 +7,21 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-HEAD = (
-    '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-    '<meta name="viewport" content="width=device-width,initial-scale=1">\n<title>evalign API</title>\n'
-    '<link rel="icon" href="data:,">\n<link rel="stylesheet" href="/docs.css">\n</head>\n<body>\n<main>\n'
-)
+from evalign.render.html import html_document
+
+HEAD = '<link rel="icon" href="data:,">\n<link rel="stylesheet" href="/docs.css">'
 SCHEMA_LEVELS = 3  # that are written out
 
 
 def docs_page(document: dict[str, Any]) -> str:
     """The HTML page of an OpenAPI document."""
-    parts = [HEAD, f"<h1>{_text(document['info']['title'])} API, version {_text(document['info']['version'])}</h1>"]
+    parts = [f"<h1>{_text(document['info']['title'])} API, version {_text(document['info']['version'])}</h1>"]
     parts.append(f"<p>{_text(document['info']['description'])}</p>")
     parts.append('<p><a href="/">The page</a> · <a href="/openapi.json">OpenAPI 3.1 document</a></p>')
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             parts.extend(_operation(document, path, method, operation))
-    return "\n".join([*parts, "</main>\n</body>\n</html>\n"])
+    return html_document("evalign API", HEAD, "\n".join(["<main>\n", *parts, "</main>"]))
 
 
 def _operation(document: dict[str, Any], path: str, method: str, operation: dict[str, Any]) -> Iterator[str]:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalign.atomic_files import whole_file
-from evalign.render.figures import Drawing as Drawing
-from evalign.render.figures import make_folder
+from evalign.render.figures import Drawing, make_folder
 
 PAGE, MARKDOWN = "index.html", "report.md"
 
