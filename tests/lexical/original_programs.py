@@ -82,9 +82,9 @@ class RougeScript:
         printed = self._perl("stems.pl", self.folder, arguments, "".join(f"{word}\n" for word in words))
         return dict(zip(words, printed.splitlines(), strict=True))
 
-    def _perl(self, script: str, place: Path, arguments: list[str], given: str = "") -> str:
+    def _perl(self, script: str, place: Path, arguments: list[str], stdin: str = "") -> str:
         command = ["perl", f"-I{self.folder}", str(self.folder / script), *arguments]
-        done = subprocess.run(command, cwd=place, input=given, capture_output=True, text=True, encoding="latin-1")
+        done = subprocess.run(command, cwd=place, input=stdin, capture_output=True, text=True, encoding="latin-1")
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -59,7 +59,7 @@ def test_the_product_is_the_number() -> None:
     """What is printed can be computed with."""
     text = shown(explain_bleu(evalign.metric("bleu"), *PAIRS[0]))
     penalty, product, order, score = re.findall(r"([\d.]+) · \((.+)\)\^\(1/(\d)\) = ([\d.]+)", text)[0]
-    factors = [float(one) for one in product.split(" · ")]
+    factors = [float(factor) for factor in product.split(" · ")]
     assert float(penalty) * math.prod(factors) ** (1 / int(order)) == pytest.approx(float(score), abs=1e-3)
     assert "cat (1 of 2)" in text
 

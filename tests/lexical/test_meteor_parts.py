@@ -60,14 +60,14 @@ NORMALIZED = [
 ]
 
 
-@pytest.mark.parametrize(("language", "text", "kept", "dropped"), NORMALIZED)
-def test_words(language: str, text: str, kept: str, dropped: str) -> None:
+@pytest.mark.parametrize(("language", "text", "words", "without_punctuation"), NORMALIZED)
+def test_words(language: str, text: str, words: str, without_punctuation: str) -> None:
     files = find_meteor_files()
     if files is None:
         pytest.skip("pip install 'evalign[meteor]'")
     abbreviations = files.abbreviations(language)
-    assert " ".join(meteor_words(text, language, "punctuation", abbreviations)) == kept
-    assert " ".join(meteor_words(text, language, "no-punctuation", abbreviations)) == dropped
+    assert " ".join(meteor_words(text, language, "punctuation", abbreviations)) == words
+    assert " ".join(meteor_words(text, language, "no-punctuation", abbreviations)) == without_punctuation
 
 
 def test_words_without_normalising() -> None:
@@ -101,20 +101,20 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataFile:
 
 def test_order_of_paraphrases(table: DataFile) -> None:
     """METEOR's order: the reference's phrases first, by place, length and table; then the candidate's."""
-    found = Matchers(MODULES, paraphrases=load_paraphrases(table)).match(["x", "y", "x", "y"], ["z", "w", "z"])
-    assert [(match[:3]) for match in found.matches[0]] == [
+    options = Matchers(MODULES, paraphrases=load_paraphrases(table)).match(["x", "y", "x", "y"], ["z", "w", "z"])
+    assert [(match[:3]) for match in options.matches[0]] == [
         (0, 2, 1), (2, 2, 1), (1, 1, 1), (3, 1, 1), (0, 1, 2), (2, 1, 2),
         (0, 1, 1), (0, 2, 1), (2, 1, 1), (2, 2, 1),
     ]  # fmt: skip
-    assert found.matches[1] == []
-    assert found.reference_cover == [10, 2, 8]
+    assert options.matches[1] == []
+    assert options.reference_cover == [10, 2, 8]
 
 
 def cached(table: DataFile) -> Path:
     return next(file for file in (paraphrases.cache_folder() / "meteor").iterdir() if file.suffix == ".bin")
 
 
-def asked(table: DataFile) -> list[int]:
+def looked_up(table: DataFile) -> list[int]:
     load_paraphrases.cache_clear()
     paraphrases = load_paraphrases(table)
     numbers, _, _ = PhraseNumbers().ngrams(["z", "w", "x", "y"])
@@ -123,9 +123,9 @@ def asked(table: DataFile) -> list[int]:
 
 
 def test_cache_is_written_once_and_read_back(table: DataFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = asked(table)
+    first = looked_up(table)
     monkeypatch.setattr(paraphrases, "parse_paraphrases", None)  # may not be called again
-    assert asked(table) == first
+    assert looked_up(table) == first
 
 
 @pytest.mark.parametrize(
@@ -140,26 +140,26 @@ def test_cache_is_written_once_and_read_back(table: DataFile, monkeypatch: pytes
     ],
 )
 def test_damaged_cache_is_made_again(table: DataFile, damage) -> None:
-    first, path = asked(table), cached(table)
+    first, path = looked_up(table), cached(table)
     good = path.read_bytes()
     path.write_bytes(damage(good))
-    assert asked(table) == first
+    assert looked_up(table) == first
     assert path.read_bytes() == good
 
 
 def test_folder_that_cannot_be_written_costs_only_time(
     table: DataFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = asked(table)
+    first = looked_up(table)
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     monkeypatch.setenv("EVALIGN_CACHE", str(tmp_path / "file"))
-    assert asked(table) == first
+    assert looked_up(table) == first
 
 
 def test_processes_that_build_at_once(table: DataFile) -> None:
     with multiprocessing.get_context("spawn").Pool(3) as pool:
-        found = pool.map(asked, [table] * 6)
-    assert all(one == found[0] == asked(table) for one in found)
+        results = pool.map(looked_up, [table] * 6)
+    assert all(result == results[0] == looked_up(table) for result in results)
     assert [file.suffix for file in cached(table).parent.iterdir()] == [".bin"]
 
 

@@ -104,9 +104,9 @@ def assert_same(spec: str, candidates: list[str], references: list[list[str]]) -
 @pytest.mark.parametrize("name", PRIVATE)
 @pytest.mark.parametrize("kind", [sacrebleu.BLEU, sacrebleu.CHRF, sacrebleu.TER])
 def test_private_methods_are_as_the_adapter_expects(kind: type[PeerMetric], name: str) -> None:
-    found = getattr(kind, name, None)
-    assert found is not None, f"sacrebleu {sacrebleu.__version__} has no {kind.__name__}.{name}: see sacrebleu_adapter"
-    assert list(inspect.signature(found).parameters) == PRIVATE[name], "sacrebleu_adapter calls it differently"
+    method = getattr(kind, name, None)
+    assert method is not None, f"sacrebleu {sacrebleu.__version__} has no {kind.__name__}.{name}: see sacrebleu_adapter"
+    assert list(inspect.signature(method).parameters) == PRIVATE[name], "sacrebleu_adapter calls it differently"
 
 
 def golden_metric(run: dict[str, Any]) -> Metric:
@@ -180,8 +180,8 @@ rows = st.lists(st.tuples(texts, st.lists(texts, min_size=1, max_size=4)), min_s
 
 @settings(deadline=None, max_examples=400, database=None)
 @given(st.sampled_from(sorted(PEERS)), rows)
-def test_random_rows(spec: str, some: list[tuple[str, list[str]]]) -> None:
-    assert_same(spec, [row[0] for row in some], [row[1] for row in some])
+def test_random_rows(spec: str, rows: list[tuple[str, list[str]]]) -> None:
+    assert_same(spec, [row[0] for row in rows], [row[1] for row in rows])
 
 
 def test_many_random_rows() -> None:
@@ -248,9 +248,9 @@ def test_ter_refuses_a_row_alone() -> None:
     class Rows(list[Row]):
         rereadable = True
 
-    given = [Row("1", "a cat", ("a dog",)), Row("2", LONG, ("a dog",)), Row("3", "a", (LONG,)), Row("4", "a", ("a",))]
+    rows = [Row("1", "a cat", ("a dog",)), Row("2", LONG, ("a dog",)), Row("3", "a", (LONG,)), Row("4", "a", ("a",))]
     emitted = []
-    (result,) = score_source(Rows(given), [evalign.metric("ter")], lambda _result, segment: emitted.append(segment))
+    (result,) = score_source(Rows(rows), [evalign.metric("ter")], lambda _result, segment: emitted.append(segment))
     assert result.failed == 2
     assert [segment.scores.get("score") for segment in emitted] == [50, None, None, 0]
     assert result.pooled == {"score": pytest.approx(100 / 3)}

@@ -125,8 +125,9 @@ def _go(paths: _Beam, broken: list[bool], ends: list[int]) -> None:
     chunk = paths.scale.chunk
     costs = [cost + chunk if ends_here else cost for cost, ends_here in zip(paths.costs, broken, strict=True)]
     order = sorted(range(len(costs)), key=costs.__getitem__)
-    paths.costs, paths.used, paths.ends, paths.nexts = (
-        [column[number] for number in order] for column in (costs, paths.used, paths.ends, paths.nexts)
+    paths.costs = [costs[number] for number in order]
+    paths.used, paths.ends, paths.nexts = (
+        [column[number] for number in order] for column in (paths.used, paths.ends, paths.nexts)
     )
     paths.steps.append(_Step(NOWHERE, order, 0))
 

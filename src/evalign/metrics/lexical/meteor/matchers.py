@@ -142,8 +142,11 @@ def _cover(matches: list[Sequence[Match]], candidate_words: int) -> Options:
     candidate_cover, reference_cover = [0] * candidate_words, [0] * len(matches)
     for place, beginning in enumerate(matches):
         for start, words, length, _ in beginning:
-            for covered in range(start, start + words):
-                candidate_cover[covered] += 1
-            for covered in range(place, place + length):
-                reference_cover[covered] += 1
+            candidate_cover[start] += 1
+            reference_cover[place] += 1
+            if words > 1 or length > 1:  # seldom, so this is not in the way of single words
+                for covered in range(start + 1, start + words):
+                    candidate_cover[covered] += 1
+                for covered in range(place + 1, place + length):
+                    reference_cover[covered] += 1
     return Options(matches, candidate_cover, reference_cover)

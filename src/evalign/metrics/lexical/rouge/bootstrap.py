@@ -36,32 +36,29 @@ class Bootstrap(Corpus):
 
     def scores(self) -> dict[str, float]:
         """The script's Average_R, _P and _F."""
-        if not self._rows:
-            return {}
-        return {
-            name: rounded(float(np.add.accumulate(values)[-1]) / self._resamples)
-            for name, values in zip(FIELDS, self._samples, strict=True)
-        }
+        sums = {name: float(np.add.accumulate(means)[-1]) for name, means in self._samples.items()}
+        return {name: rounded(total / self._resamples) for name, total in sums.items()}
 
     def intervals(self) -> dict[str, tuple[float, float]]:
         """The interval that the script prints behind each average."""
-        if not self._rows:
-            return {}
         tail = self._resamples * ((100 - self._confidence) / 2.0) / 100.0
         upper, lower = int(self._resamples - tail - 1), int(tail)
         share = self._resamples - tail - 1 - upper
         return {
-            name: (rounded(_between(values, lower, share)), rounded(_between(values, upper, share)))
-            for name, values in zip(FIELDS, self._samples, strict=True)
+            name: (rounded(_between(means, lower, share)), rounded(_between(means, upper, share)))
+            for name, means in self._samples.items()
         }
 
     @cached_property
-    def _samples(self) -> Floats:
-        """(field, resample): the means of the resamples, in ascending order."""
+    def _samples(self) -> dict[str, Floats]:
+        """Field -> the means of the resamples, in ascending order; no field without rows."""
+        if not self._rows:
+            return {}
         # The script sorts "id.system" as bytes; equal ids are ordered by score, so that shards may come in any order.
         ordered = sorted(self._rows, key=lambda row: (f"{row[0]}.".encode("utf-8", "surrogatepass"), row[1]))
         sums = resampled_sums(np.array([values for _, values in ordered]).T, self._resamples)
-        return np.sort(self._ratios(sums) if self._tokens else sums / len(ordered), axis=1)
+        means = np.sort(self._ratios(sums) if self._tokens else sums / len(ordered), axis=1)
+        return dict(zip(FIELDS, means, strict=True))
 
     def _ratios(self, sums: Floats) -> Floats:
         model, peer, hit = sums

@@ -14,11 +14,10 @@ from typing import Any, ClassVar
 
 from evalign.metrics.lexical.rouge import lcs
 from evalign.metrics.lexical.rouge.formula import Counts, rounded_counts, shares
-from evalign.metrics.lexical.rouge.ngrams import common_grams
+from evalign.metrics.lexical.rouge.ngrams import common_grams, pair_count, pair_hits
 from evalign.metrics.lexical.rouge.options import Problem
 from evalign.metrics.lexical.rouge.reading import Reading
 from evalign.metrics.lexical.rouge.scoring import Rouge
-from evalign.metrics.lexical.rouge.skip_bigrams import pair_count, pair_hits
 from evalign.metrics.options import option
 from evalign.types import Floats
 
@@ -37,8 +36,9 @@ class RougeN(Rouge):
     n: int = field(kw_only=True, metadata={"parse": int})
 
     def __post_init__(self) -> None:
-        self._set("name", f"rouge{self.n}")
-        self._set("about", f"overlap of {'words' if self.n == 1 else f'{self.n}-grams'} (Lin 2004)")
+        n = int(self.n)
+        self._set("name", f"rouge{n}")
+        self._set("about", f"overlap of {'words' if n == 1 else f'{n}-grams'} (Lin 2004)")
         super().__post_init__()
 
     @classmethod

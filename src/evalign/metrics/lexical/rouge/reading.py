@@ -41,22 +41,18 @@ class ReadingOptions:
     sentences: str = "lines"
 
 
+@dataclass(slots=True)
 class Reading:
-    """A text as letters: `letters` in one piece, `sentences` in several, none of them empty."""
+    """A text as letters: in one piece, and split into sentences, none of them empty."""
 
-    __slots__ = ("_sentences", "dropped", "letters")
-
-    def __init__(self, letters: str, sentences: tuple[str, ...] | None = None, dropped: int = 0) -> None:
-        self.letters = letters
-        self.dropped = dropped  # words or bytes beyond the length limit
-        self._sentences = sentences
+    letters: str
+    split: tuple[str, ...] | None = None  # None: it was not split
+    dropped: int = 0  # words or bytes beyond the length limit
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The text's sentences; the whole text where it was not split."""
-        if self._sentences is None:
-            return (self.letters,) if self.letters else ()
-        return self._sentences
+        """The sentences; the whole text if it was not split."""
+        return tuple(filter(None, (self.letters,) if self.split is None else self.split))
 
 
 class Letters(dict[str, str]):
@@ -197,7 +193,7 @@ class Reader:
             if len(line) >= limit:
                 break
         letters = self._line(" ".join(joined))
-        return Reading(letters, tuple(filter(None, sentences)), sum(map(len, lines)) - sum(map(len, joined)))
+        return Reading(letters, tuple(sentences), sum(map(len, lines)) - sum(map(len, joined)))
 
 
 @lru_cache(maxsize=4)
@@ -228,4 +224,4 @@ def _stemmer(name: str, script: bool) -> Callable[[str], str]:
 
 
 def _reading(sentences: list[str], dropped: int = 0) -> Reading:
-    return Reading("".join(sentences), tuple(filter(None, sentences)), dropped)
+    return Reading("".join(sentences), tuple(sentences), dropped)

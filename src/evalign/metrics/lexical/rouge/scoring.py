@@ -87,14 +87,10 @@ class Block:
     @property
     def paired(self) -> list[Reading]:
         """The candidate of each reference."""
-        if self.single:
-            return self.candidates
         return list(chain.from_iterable(map(repeat, self.candidates, self.counts)))
 
-    def by_row(self, values: list[Value]) -> Iterator[Sequence[Value]]:
-        """Values of all references as one sequence per row."""
-        if self.single:
-            return zip(values, strict=True)
+    def by_row(self, values: Iterable[Value]) -> Iterator[list[Value]]:
+        """Values of all references as one list per row."""
         remaining = iter(values)
         return (list(islice(remaining, count)) for count in self.counts)
 
