@@ -1,6 +1,7 @@
 """What the docs promise exists: links, commands and metrics."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -28,3 +29,27 @@ def test_every_command_is_in_the_readme(command):
 def test_every_metric_is_documented(name):
     text = " ".join(page.read_text("utf-8") for page in PAGES)
     assert f"`{name}`" in text or re.search(r"rouge[2-8]$", name)  # `rouge1` … `rouge9`
+
+
+def test_the_walk_through_the_code_names_what_exists():
+    """docs/architecture.md follows one pair from the command to the table, in at most 20 files."""
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    walk = page.partition("## One pair")[2].partition("\n## ")[0]
+    steps = re.findall(r"`([\w/]+\.py): ([\w.]+)`", walk)
+    assert 10 < len({file for file, _ in steps}) <= 20
+    for file, name in steps:
+        found = import_module(f"evalign.{file.removesuffix('.py').replace('/', '.')}")
+        for part in name.split("."):
+            found = getattr(found, part)
+
+
+def test_the_files_that_architecture_names_exist():
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+/)` \|(.*)\|$", page, re.M)
+    missing = [
+        folder + name
+        for folder, text in rows
+        for name in re.findall(r"`((?:\w+/)*\w+\.py)`", text)
+        if not (ROOT / "src/evalign" / folder / name).exists() and not (ROOT / "src/evalign" / name).exists()
+    ]
+    assert missing == []

@@ -132,7 +132,7 @@ REAL = (
     "bertscore",
     "bertscore(layer=4+6)",
     "bertscore(overlong=truncate)",
-    "bertscore(precision=int8)",
+    "bertscore(arithmetic=int8)",
     "lisascore",
     "evalign",
 )
@@ -250,7 +250,7 @@ class Toy(Metric):
     worst: ClassVar[float] = 100_000.0
     higher_is_better: ClassVar[bool] = False
 
-    def scorer(self, corpus: object = None) -> ToyScorer:
+    def scorer(self, rows: object = None) -> ToyScorer:
         return ToyScorer(self)
 
 

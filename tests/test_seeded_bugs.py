@@ -197,8 +197,8 @@ class ForgetsAnOption(BERTScore):
 
 def with_scorer(kind: type[MatchingScorer], **options: Any) -> Metric:
     class Planted(BERTScore):
-        def scorer(self, corpus: Any = None, weights: Any = None) -> MatchingScorer:
-            true = super().scorer(corpus, weights)
+        def scorer(self, rows: Any = None, weights: Any = None) -> MatchingScorer:
+            true = super().scorer(rows, weights)
             return kind(self, true.memory, true.weights, self.rescaling())
 
     return Planted(model="fake", **options)
@@ -206,7 +206,7 @@ def with_scorer(kind: type[MatchingScorer], **options: Any) -> Metric:
 
 def with_encoder(kind: type[FakeEncoder], memory: type[EmbeddingMemory] = EmbeddingMemory) -> Metric:
     class Planted(BERTScore):
-        def scorer(self, corpus: Any = None, weights: Any = None) -> MatchingScorer:
+        def scorer(self, rows: Any = None, weights: Any = None) -> MatchingScorer:
             return MatchingScorer(self, memory(kind((2,))), None, None)
 
     return Planted(model="fake")

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import evalign
-from evalign.analysis.agreement import Plan, judge, judge_pairs
+from evalign.analysis.agreement import Plan, judge_pairs, judge_table
 from evalign.analysis.rated_tables import RatedTable, rate, rate_pairs
 from evalign.data.rows import InMemory
 from evalign.errors import FileFormatError, InputError, SpecError
@@ -34,7 +34,7 @@ def table(count: int = 120, aspects: tuple[str, ...] = ("human",)) -> RatedTable
 
 def test_values_are_scipys_and_ranks_tell_good_from_bad():
     data = table()
-    found = judge(data, Plan(resampling=FEW))
+    found = judge_table(data, Plan(resampling=FEW))
     assert [one.metric for one in found.judgements] == ["good", "bad", "flat"]
     good, bad, flat = found.judgements
     for name, function in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr), ("kendall", stats.kendalltau)):
@@ -46,7 +46,7 @@ def test_values_are_scipys_and_ranks_tell_good_from_bad():
 
 def test_groups_are_averaged_and_shown():
     data = table()
-    found = judge(data, Plan(by="lp", resampling=FEW))
+    found = judge_table(data, Plan(by="lp", resampling=FEW))
     parts = []
     for group in ("de", "fr"):
         rows = [place for place, row in enumerate(data.rows) if row.extra["lp"] == group]
@@ -59,28 +59,28 @@ def test_groups_are_averaged_and_shown():
 
 def test_summary_and_system_level():
     data = table()
-    summary = judge(data, Plan(level="summary", document="doc", statistics=("spearman",), resampling=FEW))
+    summary = judge_table(data, Plan(level="summary", document="doc", statistics=("spearman",), resampling=FEW))
     parts = [
         stats.spearmanr(data.scores["good"][start : start + 6], data.human["human"][start : start + 6])[0]
         for start in range(0, 120, 6)
     ]
     assert summary.judgements[0].estimates["spearman"].value == pytest.approx(np.mean(parts))
-    system = judge(data, Plan(level="system", resampling=FEW))
+    system = judge_table(data, Plan(level="system", resampling=FEW))
     means = [[column[place::6].mean() for place in range(6)] for column in (data.scores["good"], data.human["human"])]
     by_name = {one.metric: one for one in system.judgements}
     assert by_name["good"].estimates["pearson"].value == pytest.approx(stats.pearsonr(*means)[0])
 
 
 def test_every_aspect_is_judged():
-    found = judge(table(aspects=("coherence", "fluency")), Plan(resampling=FEW, statistics=("kendall",)))
+    found = judge_table(table(aspects=("coherence", "fluency")), Plan(resampling=FEW, statistics=("kendall",)))
     assert found.aspects == ["coherence", "fluency"]
     assert [one.aspect for one in found.judgements] == ["coherence"] * 3 + ["fluency"] * 3
 
 
 def test_williams_and_no_test():
-    assert judge(table(), Plan(test="williams", resampling=FEW)).judgements[0].rank == 1
-    assert judge(table(), Plan(test="none", resampling=FEW)).judgements[0].rank is None
-    with_ties = judge(table(), Plan(statistics=("acc-eq",), document="doc", test="none", resampling=FEW))
+    assert judge_table(table(), Plan(test="williams", resampling=FEW)).judgements[0].rank == 1
+    assert judge_table(table(), Plan(test="none", resampling=FEW)).judgements[0].rank is None
+    with_ties = judge_table(table(), Plan(statistics=("acc-eq",), document="doc", test="none", resampling=FEW))
     assert 0.5 < with_ties.judgements[0].estimates["acc-eq"].value <= 1
 
 
@@ -153,13 +153,13 @@ def test_columns_of_the_same_name_are_refused():
 def test_too_few_rows_to_judge():
     rows = [Row(str(place), "x", ("y",), human=place) for place in range(2)]
     with pytest.raises(InputError, match="at least 3 rows"):
-        judge(rate(InMemory(rows), [BERT]), Plan())
+        judge_table(rate(InMemory(rows), [BERT]), Plan())
 
 
 def test_a_group_of_one_is_flagged():
     data = table(9)
     rows = [Row(row.id, "c", ("r",), extra={"lp": "alone" if row.id == "0" else "many"}) for row in data.rows]
-    found = judge(RatedTable(rows, data.human, data.scores, {}, {}), Plan(by="lp", resampling=FEW))
+    found = judge_table(RatedTable(rows, data.human, data.scores, {}, {}), Plan(by="lp", resampling=FEW))
     assert found.judgements[0].groups["pearson"]["alone"].value is None
     assert "1 groups without a value" in found.judgements[0].estimates["pearson"].flags[0]
 
@@ -176,5 +176,5 @@ def test_metrics_without_a_common_group_share_a_rank():
     rows = [Row(str(place), "c", ("r",), extra={"g": "ab"[place > 2]}) for place in range(6)]
     scores = {"m1": np.array([1.0, 2, 4, 1, 1, 1]), "m2": np.array([1.0, 1, 1, 2, 1, 4])}
     data = RatedTable(rows, {"human": np.array([1.0, 3, 2, 1, 2, 3])}, scores, {}, {})
-    judged = judge(data, Plan(by="g", resampling=FEW))
+    judged = judge_table(data, Plan(by="g", resampling=FEW))
     assert [judgement.rank for judgement in judged.judgements] == [1, 1]

@@ -200,7 +200,8 @@ def test_any_metric_parses_back_to_an_equal_value(data):
         ("bertscore(layr=4)", "no option 'layr'; did you mean layer"),
         ("bertscore(multiref=max)", "multiref=max: did you mean"),
         ("bertscore(max_length=ten)", "max_length=ten: expected a whole number"),
-        ("bertscore(precision=fp8)", "precision=fp8: "),
+        ("bertscore(arithmetic=fp8)", "arithmetic=fp8: "),
+        ("bertscore(precision=fp8)", "arithmetic=fp8: "),
     ],
 )
 def test_mistyped_specs_are_corrected(spec, said):

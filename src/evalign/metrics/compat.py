@@ -7,6 +7,7 @@ one difference: bert_score lets padding (similarity 0) win over a token whose be
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, Literal, overload
 
 from evalign.encoders.pinned_models import KNOWN, LANGUAGE_MODELS, OTHER_LANGUAGES, tuned_layers
 from evalign.errors import InputError, LayerError
@@ -15,11 +16,20 @@ from evalign.text.idf import FixedWeights
 from evalign.types import Floats, LayerReport, Report
 
 Triple = tuple[Floats, Floats, Floats]
+References = Sequence[str] | Sequence[Sequence[str]]
 
 
+@overload
 def score(
+    cands: Sequence[str], refs: References, *options: Any, return_hash: Literal[True], **more: Any
+) -> tuple[Triple, str]: ...
+@overload
+def score(
+    cands: Sequence[str], refs: References, *options: Any, return_hash: Literal[False] = False, **more: Any
+) -> Triple: ...
+def score(  # type: ignore[misc]  # the overloads say what comes back; the options stand here, in bert_score's order
     cands: Sequence[str],
-    refs: Sequence[str] | Sequence[Sequence[str]],
+    refs: References,
     model_type: str | None = None,
     num_layers: int | None = None,
     verbose: bool = False,
