@@ -105,7 +105,7 @@ function referencesFrom(table, columns, value) {
       if (cell !== "" || columns.length === 1) references.push(cell);
     } else if (Array.isArray(cell) && cell.every((text) => typeof text === "string")) references.push(...cell);
     else if (cell !== undefined || columns.length === 1) {
-      throw new Error(`${column}: expected a text or a list of texts, references ${kindOf(cell)}`);
+      throw new Error(`${column}: expected a text or a list of texts, found ${kindOf(cell)}`);
     }
   }
   return references;

@@ -168,7 +168,7 @@ function jsonRecord(text) {
     const value = JSON.parse(text);
     if (value !== null && typeof value === "object" && !Array.isArray(value)) return { value };
     const kind = Array.isArray(value) ? "a list" : value === null ? "null" : `a ${typeof value}`;
-    return { error: `expected a JSON object, kind ${kind}` };
+    return { error: `expected a JSON object, found ${kind}` };
   } catch (error) {
     return { error: `not JSON (${error.message})` };
   }
