@@ -61,6 +61,28 @@ def saved(tmp_path):
     return save
 
 
+class UnreadRows:
+    """A stream that must not be read before its rows are scored."""
+
+    rereadable = False
+
+    def __iter__(self):
+        raise AssertionError("a stream was read before it was scored")
+
+
+@pytest.mark.parametrize(
+    "spec", ["bertscore(model=fake)", "moverscore(model=fake)", "sbert(model=fake)", "chrf", "rouge1"]
+)
+def test_a_scorer_reads_no_rows_that_it_does_not_need(spec, saved):
+    assert evalign.metric(spec).scorer(UnreadRows()).signature
+    assert evalign.Learned(file=saved({spec: 1.0})).scorer(UnreadRows()).signature
+
+
+def test_a_stream_cannot_be_counted_for_idf():
+    with pytest.raises(SpecError, match="a stream can be read only once"):
+        evalign.metric("bertscore(model=fake, idf=references)").scorer(UnreadRows())
+
+
 @pytest.mark.parametrize("model", ["fake", "minilm"])
 def test_features_equal_the_metrics_they_come_from(model, minilm):
     rows = make_rows(CANDIDATES, REFERENCES)

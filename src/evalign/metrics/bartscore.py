@@ -101,9 +101,9 @@ class BARTScore(Metric):
         self.check_needs([row])
         scorer = self.scorer()
         steps = DIRECTIONS[self.direction]
-        found = scorer.model([self.passage(step, row, reference or "") for step in steps])
-        segment = scorer.segment(row, [found])
-        directions = dict(zip(steps, found, strict=True))
+        likelihoods = scorer.model([self.passage(step, row, reference or "") for step in steps])
+        segment = scorer.segment(row, [likelihoods])
+        directions = dict(zip(steps, likelihoods, strict=True))
         return Likelihoods(str(self), str(scorer.signature), segment.scores, directions, segment.counts)
 
     def passage(self, step: str, row: Row, reference: str) -> Passage:
@@ -150,9 +150,9 @@ class BARTScore(Metric):
         names |= {name: name for name in ("multiref", "prompt", "lang", "overlong")} | {"prec": "arithmetic"}
         options = {key: said[short] for short, key in names.items() if short in said}
         metric = cls.from_options({"model": MODEL if label == MODEL.partition("/")[2] else label, **options})
-        found = metric.scorer().model.name
-        if found != said.get("model"):
-            raise SpecError(f"the signature pins {said.get('model')}, but what is found here is {found}")
+        present = metric.scorer().model.name
+        if present != said.get("model"):
+            raise SpecError(f"the signature pins {said.get('model')}, but what is found here is {present}")
         return metric
 
 
@@ -172,17 +172,17 @@ class BARTScorer(Scorer):
             for row in rows
             for reference in self._references(row)
         ]
-        found = iter(self.model([passage for passages in asked for passage in passages]))
+        likelihoods = iter(self.model([passage for passages in asked for passage in passages]))
         segments = []
         for row in rows:
-            by_reference = [[next(found) for _ in steps] for _ in self._references(row)]
+            by_reference = [[next(likelihoods) for _ in steps] for _ in self._references(row)]
             segments.append(self.segment(row, by_reference))
         return segments
 
     def segment(self, row: Row, by_reference: list[list[Likelihood]]) -> Segment:
         """An empty reference beside others is flagged, and says nothing; only if all are empty the row is worst."""
-        full = [some for some in by_reference if not any(one.empty for one in some)]
-        values = [sum(one.score for one in some) / len(some) for some in full]
+        full = [steps for steps in by_reference if not any(likelihood.empty for likelihood in steps)]
+        values = [sum(likelihood.score for likelihood in steps) / len(steps) for steps in full]
         combined = (max(values) if self.metric.multiref == "max" else sum(values) / len(values)) if values else LOWEST
         return Segment(row.id, {"score": min(0.0, max(LOWEST, combined))}, _counts(by_reference))
 
@@ -198,12 +198,12 @@ def _counts(by_reference: list[list[Likelihood]]) -> dict[str, int]:
     """What was flagged on any side; a text that stands on several is counted once."""
     total: Counter[str] = Counter()
     seen: set[tuple[str, int]] = set()
-    for one in (one for some in by_reference for one in some):
-        for tokens in (one.source, one.target):
+    for likelihood in (likelihood for steps in by_reference for likelihood in steps):
+        for tokens in (likelihood.source, likelihood.target):
             if (tokens.text, len(tokens)) not in seen:
                 seen.add((tokens.text, len(tokens)))
                 total.update(tokens.counts)
-        total.update({name: count for name, count in one.counts.items() if name == "impossible-token"})
+        total.update({name: count for name, count in likelihood.counts.items() if name == "impossible-token"})
     return dict(total)
 
 
@@ -212,6 +212,6 @@ def _with_prompt(text: str, prompt: str, before: bool) -> tuple[str, int]:
     if TEXT in prompt:
         opening, _, closing = prompt.partition(TEXT)
         return opening + text + closing, len(closing)
-    one, other = (prompt, text) if before else (text, prompt)
-    gap = "" if one[-1:].isspace() or other[:1].isspace() else " "
-    return one + gap + other, 0 if before else len(prompt)
+    first, second = (prompt, text) if before else (text, prompt)
+    gap = "" if first[-1:].isspace() or second[:1].isspace() else " "
+    return first + gap + second, 0 if before else len(prompt)

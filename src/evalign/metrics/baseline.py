@@ -97,8 +97,8 @@ class Baseline:
             return np.asarray((scores - base) / (1 - base))
         if layer not in self.quantiles:
             raise TableError(f"scale=percentile: no distribution for layer {layer}; fit one: evalign baseline fit")
-        points = [np.array(one) for one in self.quantiles[layer]]
-        shares = [np.linspace(0, 1, len(one)) for one in points]
+        points = [np.array(quantiles) for quantiles in self.quantiles[layer]]
+        shares = [np.linspace(0, 1, len(quantiles)) for quantiles in points]
         return np.stack([np.interp(scores[..., i], points[i], shares[i]) for i in range(len(points))], axis=-1)
 
 
@@ -118,15 +118,15 @@ def check_table_path(path: str | Path) -> None:
 @cache
 def shipped() -> dict[tuple[str, str, str], Baseline]:
     """The baselines in the package, by model@digest, matching and treatment of special tokens."""
-    found = {}
+    baselines = {}
     folder = resources.files("evalign.metrics").joinpath("baselines")
     for table in sorted(folder.iterdir(), key=lambda file: file.name):
         if table.name.endswith(".tsv"):
             notes = folder.joinpath(table.name.removesuffix(".tsv") + ".json")
             baseline = Baseline.parse(table.name, table.read_bytes(), notes.read_bytes())
             said = baseline.provenance
-            found[said["model"], said["match"], said["specials"]] = baseline
-    return found
+            baselines[said["model"], said["match"], said["specials"]] = baseline
+    return baselines
 
 
 def _notes(name: str, raw: bytes, table_sha256: str) -> tuple[Quantiles, dict[str, Any]]:
@@ -137,7 +137,7 @@ def _notes(name: str, raw: bytes, table_sha256: str) -> tuple[Quantiles, dict[st
         if plain["table_sha256"] != table_sha256:
             raise TableError(f"{name}: the .json beside it belongs to another table; fit again, or remove it")
         quantiles = {
-            str(layer): tuple(tuple(float(value) for value in one) for one in fields)
+            str(layer): tuple(tuple(float(value) for value in quantiles) for quantiles in fields)
             for layer, fields in plain["quantiles"].items()
         }
         provenance = dict(plain["provenance"])
@@ -145,7 +145,7 @@ def _notes(name: str, raw: bytes, table_sha256: str) -> tuple[Quantiles, dict[st
         raise TableError(f"{name}: the .json beside it is not what evalign baseline fit writes ({error})") from error
     for fields in quantiles.values():
         if len(fields) != len(COLUMNS) - 1 or any(
-            len(one) < 2 or not np.isfinite(one).all() or (np.diff(one) < 0).any() for one in fields
+            len(points) < 2 or not np.isfinite(points).all() or (np.diff(points) < 0).any() for points in fields
         ):
             raise TableError(f"{name}: a distribution in the .json beside it is no rising list of numbers")
     return quantiles, provenance

@@ -57,24 +57,24 @@ def parse_features(text: str) -> list[Feature]:
     """`bertscore(layer=5).f1` -> that field, `chrf` -> the main field, `bertscore.*` -> all fields."""
     if text.strip() == LENGTH_RATIO:
         return [Feature(None)]
-    found = WRITTEN.fullmatch(text)
-    if found is None:
+    written = WRITTEN.fullmatch(text)
+    if written is None:
         raise SpecError(f"feature {text!r}: expected SPEC, SPEC.FIELD, SPEC.* or {LENGTH_RATIO}")
-    one = metric(found["spec"])
-    if one.name == "learned":
+    parsed = metric(written["spec"])
+    if parsed.name == "learned":
         raise SpecError(f"feature {text!r}: a learned metric cannot be part of another; name the metrics it is made of")
-    if isinstance(one, TokenMetric) and getattr(one, "rescale", False):
+    if isinstance(parsed, TokenMetric) and getattr(parsed, "rescale", False):
         raise SpecError(f"feature {text!r}: leave out rescale, the regression finds its own scale")
-    return fields_of(one, found["field"] or one.main)
+    return fields_of(parsed, written["field"] or parsed.main)
 
 
-def fields_of(one: Metric, field: str) -> list[Feature]:
+def fields_of(metric: Metric, field: str) -> list[Feature]:
     """One field of a metric, or all with `*`."""
     if field == EVERY_FIELD:
-        return [Feature(one, name) for name in one.fields]
-    if field not in one.fields:
-        raise SpecError(f"{one.name} has no field {field!r}; {nearest(field, one.fields)}")
-    return [Feature(one, field)]
+        return [Feature(metric, name) for name in metric.fields]
+    if field not in metric.fields:
+        raise SpecError(f"{metric.name} has no field {field!r}; {nearest(field, metric.fields)}")
+    return [Feature(metric, field)]
 
 
 def comparable(signature: Signature) -> str:
@@ -88,33 +88,34 @@ def comparable(signature: Signature) -> str:
 class FeatureScorer:
     """Features with their metrics loaded; `signatures` has one entry per feature, layers resolved."""
 
-    def __init__(self, features: Sequence[Feature], corpus: Iterable[Row] | None = None) -> None:
+    def __init__(self, features: Sequence[Feature], rows: Iterable[Row] | None = None) -> None:
         self.features = tuple(features)
-        rows = None if corpus is None else list(corpus)
-        metrics = list(dict.fromkeys(one.metric for one in features if one.metric is not None))
+        metrics = list(dict.fromkeys(feature.metric for feature in features if feature.metric is not None))
         passes: dict[EncoderChoice, list[TokenMetric]] = {}
         self._parts: list[_Pass | _Alone] = []
-        for one in metrics:
-            if isinstance(one, TokenMetric):
-                passes.setdefault(replace(one.choice(), layer=None), []).append(one)
+        for part in metrics:
+            if isinstance(part, TokenMetric):
+                passes.setdefault(replace(part.choice(), layer=None), []).append(part)
             else:
-                self._parts.append(_Alone(one, one.scorer(rows)))
-        self._parts += [_Pass(some, rows) for some in passes.values()]
+                self._parts.append(_Alone(part, part.scorer(rows)))
+        self._parts += [_Pass(together, rows) for together in passes.values()]
 
     @property
     def signatures(self) -> list[str]:
         """What must be the same in training and use; the field is part of the feature, not of this."""
-        return [comparable(one) for one in self.whole_signatures]
+        return [comparable(signature) for signature in self.whole_signatures]
 
     @property
     def whole_signatures(self) -> list[Signature]:
         """All that each feature's numbers depend on, tables counted from the rows at hand included."""
-        said = {one: signature for part in self._parts for one, signature in part.signatures().items()}
-        return [Signature(LENGTH_RATIO, {}) if one.metric is None else said[one.metric] for one in self.features]
+        said: dict[Metric | None, Signature] = {None: Signature(LENGTH_RATIO, {})}
+        for part in self._parts:
+            said |= part.signatures()
+        return [said[feature.metric] for feature in self.features]
 
-    def layers_of(self, one: TokenMetric) -> str:
+    def layers_of(self, metric: TokenMetric) -> str:
         """The layers that a token metric among the features uses, written out."""
-        (layers,) = (part.layers[one] for part in self._parts if isinstance(part, _Pass) and one in part.layers)
+        (layers,) = (part.layers[metric] for part in self._parts if isinstance(part, _Pass) and metric in part.layers)
         return "+".join(map(str, layers))
 
     def look(self, rows: list[Row]) -> Looked:
@@ -127,11 +128,11 @@ class FeatureScorer:
             flagged: list[dict[str, int]] = [{} for _ in block]
             nothing = np.array([_blank(row) for row in block])
             for part in self._parts:
-                seen = part.look(block)
-                columns |= seen.columns
-                flagged = [_most(one, other) for one, other in zip(flagged, seen.counts, strict=True)]
-                nothing |= np.array(seen.empty)
-            values.append(np.stack([columns[one.metric, one.field] for one in self.features], axis=1))
+                looked = part.look(block)
+                columns |= looked.columns
+                flagged = [_most(*pair) for pair in zip(flagged, looked.counts, strict=True)]
+                nothing |= np.array(looked.empty)
+            values.append(np.stack([columns[feature.metric, feature.field] for feature in self.features], axis=1))
             counts += flagged
             empty += nothing.tolist()
         shape = (0, len(self.features))
@@ -150,58 +151,58 @@ class _Seen:
 class _Alone:
     """A metric that runs by itself."""
 
-    def __init__(self, one: Metric, scorer: Scorer) -> None:
-        self.metric, self.scorer = one, scorer
+    def __init__(self, metric: Metric, scorer: Scorer) -> None:
+        self.metric, self.scorer = metric, scorer
 
-    def signatures(self) -> dict[Metric, Signature]:
+    def signatures(self) -> dict[Metric | None, Signature]:
         return {self.metric: self.scorer.signature}
 
     def look(self, rows: list[Row]) -> _Seen:
         segments, fields = self.scorer.score(rows), self.metric.fields
         return _Seen(
-            {(self.metric, name): np.array([one.scores[name] for one in segments]) for name in fields},
+            {(self.metric, name): np.array([segment.scores[name] for segment in segments]) for name in fields},
             [segment.counts for segment in segments],
-            ["empty" in one.flags and set(one.scores.values()) == {self.metric.worst} for one in segments],
+            ["empty" in segment.flags and set(segment.scores.values()) == {self.metric.worst} for segment in segments],
         )
 
 
 class _Pass:
     """Token metrics over one encoder, which is run to the highest layer that one of them needs."""
 
-    def __init__(self, metrics: Sequence[TokenMetric], corpus: list[Row] | None) -> None:
-        self.layers = {one: _layers(one) for one in metrics}
-        union = "+".join(map(str, sorted({layer for some in self.layers.values() for layer in some})))
+    def __init__(self, metrics: Sequence[TokenMetric], rows: Iterable[Row] | None) -> None:
+        self.layers = {member: _layers(member) for member in metrics}
+        union = "+".join(map(str, sorted({layer for layers in self.layers.values() for layer in layers})))
         settings: dict[TokenMetric, list[TokenMetric]] = {}
-        for one in metrics:
-            settings.setdefault(replace(one, layer=union), []).append(one)
+        for member in metrics:
+            settings.setdefault(replace(member, layer=union), []).append(member)
         self.scorers: dict[TokenMetric, TokenScorer] = {}
         for setting in settings:
-            self.scorers[setting] = setting.scorer(corpus)
+            self.scorers[setting] = setting.scorer(rows)
         self.settings = settings
         self.memory = next(iter(self.scorers.values())).memory
 
-    def signatures(self) -> dict[Metric, Signature]:
-        found: dict[Metric, Signature] = {}
-        for setting, some in self.settings.items():
+    def signatures(self) -> dict[Metric | None, Signature]:
+        signatures: dict[Metric | None, Signature] = {}
+        for setting, members in self.settings.items():
             whole = self.scorers[setting].signature
-            for one in some:
-                own = {**whole.settings, "layer": "+".join(map(str, self.layers[one]))}
-                found[one] = Signature(whole.name, own)
-        return found
+            for member in members:
+                own = {**whole.settings, "layer": "+".join(map(str, self.layers[member]))}
+                signatures[member] = Signature(whole.name, own)
+        return signatures
 
     def look(self, rows: list[Row]) -> _Seen:
         references = list(dict.fromkeys(text for row in rows for text in row.references))
         embedded = self.memory.encode([*(row.candidate for row in rows), *references], keep=references)
         places = {layer: place for place, layer in enumerate(self.memory.encoder.layers)}
-        found: dict[tuple[Metric | None, str], Floats] = {}
-        for setting, some in self.settings.items():
-            picks = [[places[layer] for layer in self.layers[one]] for one in some]
+        columns: dict[tuple[Metric | None, str], Floats] = {}
+        for setting, members in self.settings.items():
+            picks = [[places[layer] for layer in self.layers[member]] for member in members]
             scores = self.scorers[setting].layers(rows, embedded, picks)
-            for number, one in enumerate(some):
-                found |= {(one, name): scores[number, :, place] for place, name in enumerate(one.fields)}
+            for number, member in enumerate(members):
+                columns |= {(member, name): scores[number, :, place] for place, name in enumerate(member.fields)}
         sides = next(iter(self.scorers.values())).weigh(embedded)
         return _Seen(
-            found,
+            columns,
             [total_counts(sides[row.candidate], *(sides[text] for text in row.references)) for row in rows],
             [sides[row.candidate].empty or all(sides[text].empty for text in row.references) for row in rows],
         )
@@ -211,14 +212,14 @@ def length_ratio(row: Row) -> float:
     """Characters of the shorter text by those of the longer, of the reference nearest in length; 0 if one is empty."""
     own = len(row.candidate.strip())
     theirs = [len(text.strip()) for text in row.references]
-    return max((min(own, one) / max(own, one) for one in theirs if own and one), default=0.0)
+    return max((min(own, length) / max(own, length) for length in theirs if own and length), default=0.0)
 
 
-def _layers(one: TokenMetric) -> tuple[int, ...]:
+def _layers(metric: TokenMetric) -> tuple[int, ...]:
     """The layers a metric uses; only where it leaves them to the model does the model have to be asked."""
-    if one.layer is not None and re.fullmatch(r"[\d+]+", str(one.layer)):
-        return parse_layers(str(one.layer))
-    return open_encoder(one.choice()).encoder.layers
+    if metric.layer is not None and re.fullmatch(r"[\d+]+", str(metric.layer)):
+        return parse_layers(str(metric.layer))
+    return open_encoder(metric.choice()).encoder.layers
 
 
 def _blank(row: Row) -> bool:
@@ -226,9 +227,9 @@ def _blank(row: Row) -> bool:
     return not row.candidate.strip() or not any(text.strip() for text in compared)
 
 
-def _most(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+def _most(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
     """Parts that read the same text flag the same things: the larger count stands."""
-    return {name: max(one.get(name, 0), other.get(name, 0)) for name in {**one, **other}}
+    return {name: max(first.get(name, 0), second.get(name, 0)) for name in {**first, **second}}
 
 
 def bounded(rows: Sequence[Row]) -> Iterator[list[Row]]:

@@ -43,7 +43,7 @@ class Learned(Metric):
         super().__post_init__()
         if self.file:  # on the value: what it needs and where it ends depends on its file
             content = LearnedFile.load(self.file)
-            parts = [one.metric for one in _features(self.file, content) if one.metric is not None]
+            parts = [feature.metric for feature in _features(self.file, content) if feature.metric is not None]
             needs = tuple(dict.fromkeys(need for part in parts for need in part.needs)) or ("references",)
             for name, value in (("bounds", (content.low, content.high)), ("worst", content.low), ("needs", needs)):
                 object.__setattr__(self, name, value)
@@ -51,7 +51,7 @@ class Learned(Metric):
     @property
     def needs_corpus(self) -> bool:
         """Whether one of its parts does."""
-        parts = (one.metric for one in _features(self.file, self.content()))
+        parts = (feature.metric for feature in _features(self.file, self.content()))
         return any(part is not None and part.needs_corpus for part in parts)
 
     def content(self) -> LearnedFile:
@@ -67,7 +67,7 @@ class Learned(Metric):
     def scorer(self, rows: Iterable[Row] | None = None) -> LearnedScorer:
         """Loads the parts, and refuses if one of them is no longer what it was in training."""
         content = self.content()
-        features = [with_threads(one, self.threads) for one in _features(self.file, content)]
+        features = [with_threads(feature, self.threads) for feature in _features(self.file, content)]
         parts = FeatureScorer(features, rows)
         check_parts(self.file, content, parts)
         return LearnedScorer(content, parts)
@@ -78,7 +78,7 @@ class LearnedScorer(Scorer):
 
     def __init__(self, content: LearnedFile, parts: FeatureScorer) -> None:
         self.content, self.parts = content, parts
-        names = (one.metric.name if one.metric is not None else str(one) for one in parts.features)
+        names = (feature.metric.name if feature.metric is not None else str(feature) for feature in parts.features)
         said = content.trained
         settings = {
             "file": content.digest[:SHOWN_DIGITS],
@@ -95,13 +95,13 @@ class LearnedScorer(Scorer):
 
     def score(self, rows: list[Row]) -> list[Segment]:
         """The weighted sum; a row without text has the lowest score of the scale."""
-        seen = self.parts.look(rows)
-        values = self.content.predict(seen.values).tolist()
+        looked = self.parts.look(rows)
+        values = self.content.predict(looked.values).tolist()
         return [
             Segment(
                 row.id, {"score": self.content.low if empty else value}, {**counts, **({"empty": 1} if empty else {})}
             )
-            for row, value, counts, empty in zip(rows, values, seen.counts, seen.empty, strict=True)
+            for row, value, counts, empty in zip(rows, values, looked.counts, looked.empty, strict=True)
         ]
 
     def features(self, row: Row) -> Floats:
@@ -111,16 +111,16 @@ class LearnedScorer(Scorer):
 
 def with_threads(feature: Feature, threads: int) -> Feature:
     """The same feature, its encoder run by so many threads."""
-    one = feature.metric
-    return replace(feature, metric=replace(one, threads=threads)) if isinstance(one, TokenMetric) else feature
+    metric = feature.metric
+    return replace(feature, metric=replace(metric, threads=threads)) if isinstance(metric, TokenMetric) else feature
 
 
 def check_parts(name: str, content: LearnedFile, parts: FeatureScorer) -> None:
     """Raises if a feature's weights or settings are not those of the training."""
-    for term, found in zip(content.terms, parts.signatures, strict=True):
-        if term.signature != found:
+    for term, present in zip(content.terms, parts.signatures, strict=True):
+        if term.signature != present:
             raise TableError(
-                f"{name}: {term.feature} was trained as {term.signature}, but is {found} here; "
+                f"{name}: {term.feature} was trained as {term.signature}, but is {present} here; "
                 "get the same model, or train again"
             )
 
@@ -132,13 +132,13 @@ def parts_digest(parts: FeatureScorer) -> str:
 
 
 def _features(name: str, content: LearnedFile) -> list[Feature]:
-    found: list[Feature] = []
+    features: list[Feature] = []
     for term in content.terms:
         try:
-            some = parse_features(term.feature)
+            parsed = parse_features(term.feature)
         except EvalignError as error:
             raise TableError(f"{name}: a feature cannot be used here: {error}") from error
-        if len(some) != 1:
-            raise TableError(f"{name}: {term.feature} is {len(some)} features, expected one; train it again")
-        found += some
-    return found
+        if len(parsed) != 1:
+            raise TableError(f"{name}: {term.feature} is {len(parsed)} features, expected one; train it again")
+        features += parsed
+    return features

@@ -104,14 +104,14 @@ class LearnedFile:
             said = plain["content"]
             terms = tuple(
                 Term(
-                    str(one["feature"]),
-                    str(one["signature"]),
-                    *(_number(one[key]) for key in ("mean", "scale", "weight")),
+                    str(term["feature"]),
+                    str(term["signature"]),
+                    *(_number(term[key]) for key in ("mean", "scale", "weight")),
                 )
-                for one in said["terms"]
+                for term in said["terms"]
             )
             intercept, low, high = (_number(said[key]) for key in ("intercept", "low", "high"))
-            found = cls(terms, intercept, low, high, _trained(said["trained"]))
+            content = cls(terms, intercept, low, high, _trained(said["trained"]))
             fits = _sha256(said) == plain["sha256"]
         except EvalignError:
             raise
@@ -119,11 +119,11 @@ class LearnedFile:
             raise TableError(f"{name}: not a learned metric ({error!r}); make one: evalign train --combine") from error
         if not fits:
             raise TableError(f"{name}: its content does not fit its sha256: it was changed or damaged; train it again")
-        if not found.terms or found.low >= found.high or any(t.scale < 1 / LARGEST for t in terms):
+        if not content.terms or content.low >= content.high or any(t.scale < 1 / LARGEST for t in terms):
             raise TableError(
                 f"{name}: expected terms whose scale is at least {1 / LARGEST:g}, and low below high; train it again"
             )
-        return found
+        return content
 
 
 def _sha256(content: Any) -> str:
