@@ -1,4 +1,4 @@
-"""Sentences from numbers: what is said on a page follows from what was measured, in every run."""
+"""Numbers as the words of a page: values, percents, changes and lists."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class IDFTable:
 
 @dataclass(frozen=True)
 class FixedWeights:
-    """Weights somebody else computed, by token id; ids not named weigh `default`."""
+    """Weights from outside, by token id; ids without one weigh `default`."""
 
     by_id: Mapping[int, float]
     default: float = 0.0

@@ -35,20 +35,20 @@ SPLITTERS: dict[str, Callable[[str], list[str]]] = {"lines": lines, "split": spl
 
 
 def _of_line(line: str) -> list[str]:
-    ends = [found.end() for found in UNSPACED_END.finditer(line)]
-    ends += [found.end() for found in SPACED_END.finditer(line) if _is_end(line, found)]
+    ends = [match.end() for match in UNSPACED_END.finditer(line)]
+    ends += [match.end() for match in SPACED_END.finditer(line) if _is_end(line, match)]
     places = [0, *sorted(set(ends)), len(line)]
     pieces = (line[start:stop].strip() for start, stop in pairwise(places))
     return [piece for piece in pieces if piece]
 
 
-def _is_end(line: str, found: re.Match[str]) -> bool:
+def _is_end(line: str, match: re.Match[str]) -> bool:
     """A full stop may belong to a word; a sentence does not begin with a small letter."""
-    following = line[found.end() : found.end() + 40].lstrip().lstrip("\"'“‘«‹([{¿¡")
+    following = line[match.end() : match.end() + 40].lstrip().lstrip("\"'“‘«‹([{¿¡")
     if following[:1].islower():
         return False
-    if found.group() != ".":
+    if match.group() != ".":
         return True
-    before = line[max(0, found.start() - 40) : found.end()]
+    before = line[max(0, match.start() - 40) : match.end()]
     word = before.split()[-1].strip("\"'“‘«([").rstrip(".").lower()
     return word not in ABBREVIATIONS and not INITIALS.search(before)

@@ -1,7 +1,7 @@
-"""Memories of words and texts that can be emptied all at once.
+"""Caches of functions of words and texts that can be cleared all at once.
 
-They are bounded by their number of entries, which is enough for people's texts; a server that takes texts of any length
-from anybody also bounds their characters, by calling `forget` now and then.
+They are bounded by their number of entries, which is enough for ordinary texts; a server that takes texts of any length
+also bounds their characters, by calling `forget` from time to time.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
     from functools import _lru_cache_wrapper
 
 T = TypeVar("T")
-_memories: WeakSet[_lru_cache_wrapper[Any]] = WeakSet()
+_caches: WeakSet[_lru_cache_wrapper[Any]] = WeakSet()
 
 
 def remembered(most: int) -> Callable[[Callable[..., T]], _lru_cache_wrapper[T]]:
-    """As functools.lru_cache, and known to `forget`."""
+    """As functools.lru_cache with `most` entries, and cleared by `forget`."""
 
-    def remembering(function: Callable[..., T]) -> _lru_cache_wrapper[T]:
-        memory = lru_cache(most)(function)
-        forgettable(memory)
-        return memory
+    def decorate(function: Callable[..., T]) -> _lru_cache_wrapper[T]:
+        cache = lru_cache(most)(function)
+        forgettable(cache)
+        return cache
 
-    return remembering
+    return decorate
 
 
-def forgettable(memory: _lru_cache_wrapper[Any]) -> None:
-    """Makes a memory known that was made elsewhere."""
-    _memories.add(memory)
+def forgettable(cache: _lru_cache_wrapper[Any]) -> None:
+    """Registers a cache that was made elsewhere, so that `forget` clears it."""
+    _caches.add(cache)
 
 
 def forget() -> None:
-    """Empties every memory; what was in them is computed again when it is asked for."""
-    for memory in list(_memories):
-        memory.cache_clear()
+    """Clears every cache."""
+    for cache in list(_caches):
+        cache.cache_clear()

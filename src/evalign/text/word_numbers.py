@@ -1,6 +1,6 @@
-"""Which tokens make up a word: told from where they stand in the text, so the same for every tokenizer.
+"""Which tokens make up a word, from their offsets in the text, so in the same way for every tokenizer.
 
-In: Tokens with offsets. Out: the number of the word that each token belongs to.
+In: `Tokens` with offsets. Out: the number of the word that each token belongs to.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from evalign.types import Tokens
 
 
 def continues(tokens: Tokens, place: int) -> bool:
-    """Whether a token goes on where the one before it ended, inside a word."""
+    """Whether a token starts where the token before it ended, inside a word."""
     start, before = int(tokens.offsets[place][0]), int(tokens.offsets[place - 1][1]) if place else -1
     text = tokens.text
     return 0 < start == before and _in_word(text[start - 1]) and _in_word(text[start : start + 1])

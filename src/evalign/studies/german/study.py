@@ -125,7 +125,7 @@ def run_german(
 
 
 class _Run:
-    """What was measured so far, and what could not be."""
+    """A study while it runs: the systems scored so far, and what could not be measured."""
 
     def __init__(self, rows: JudgedRows, plan: GermanPlan, steps: Steps, advance: Callable[[int], Any]) -> None:
         self.rows, self.plan, self.steps, self.advance = rows, plan, steps, advance
