@@ -43,6 +43,7 @@ MATRICES = st.one_of(
     arrays(np.float64, SHAPES, elements=st.floats(-1, 1)),
     arrays(np.float64, SHAPES, elements=st.integers(-3, 3).map(lambda tenths: tenths / 10)),
 )
+NO_TORCH = "pip install 'evalign[torch]'"
 GARBAGE = np.array([np.nan, np.inf, -np.inf, 1e300, -1e300, 7.0, 0.0])
 
 
@@ -97,7 +98,7 @@ class TestSameCellsEverywhere:
     @every_assigner
     @pytest.mark.parametrize("holes", [False, True], ids=["padded", "holes"])
     def test_batched_equals_per_pair(self, assigner, holes):
-        matrices, values, masks = ragged(100 if holes else 300, holes=holes)
+        matrices, values, masks = ragged(100, holes=holes)
         batch = assigner(values, masks)
         assert batch.cells.shape == values.shape
         assert not batch.cells[~(masks[0][:, :, None] & masks[1][:, None, :])].any()
@@ -111,7 +112,7 @@ class TestSameCellsEverywhere:
     @every_assigner
     @pytest.mark.parametrize("width", [32, 64])
     def test_torch_equals_numpy(self, assigner, width):
-        torch = pytest.importorskip("torch")
+        torch = pytest.importorskip("torch", reason=NO_TORCH)
         matrices, values, masks = ragged()
         with np.errstate(over="ignore"):
             values = values.astype(f"float{width}")
@@ -126,7 +127,7 @@ class TestSameCellsEverywhere:
             assert assigner(torch.from_numpy(matrix)).cells.tolist() == assigner(matrix).cells.tolist()
 
     def test_an_auction_that_runs_out_is_the_same_in_a_batch_and_in_torch(self):
-        torch = pytest.importorskip("torch")
+        torch = pytest.importorskip("torch", reason=NO_TORCH)
         matrices, values, masks = ragged()
         assigner = Assigner("auction", max_rounds=2)
         ours = assigner(values, masks)
@@ -152,7 +153,7 @@ class TestSameCellsEverywhere:
 
     @every_assigner
     def test_gradients_reach_the_chosen_cells_and_no_others(self, assigner):
-        torch = pytest.importorskip("torch")
+        torch = pytest.importorskip("torch", reason=NO_TORCH)
         matrix = torch.tensor([[0.9, 0.8], [0.7, 0.1], [0.4, 0.3]], requires_grad=True)
         found = assigner(matrix)
         assert not found.cells.requires_grad
@@ -211,14 +212,15 @@ class TestBounds:
     @settings(deadline=None, max_examples=50)
     @given(MATRICES)
     def test_strict_is_compliant_with_exactly_k_cells_and_not_above_exact(self, matrix):
-        optimum = matrix[Assigner()(matrix).cells].sum()
+        grid = np.round(matrix * 2**20)  # what an assignment reads: smaller differences are ties
+        optimum = grid[Assigner()(matrix).cells].sum()
         for assigner in ASSIGNERS:
             if assigner.strict or assigner.method in ("exact", "row-mask", "auction"):
                 found = assigner(matrix)
                 assert found.violations == 0, assigner
                 assert found.cells.sum() == min(matrix.shape), assigner
                 assert found.cells.sum(axis=0).max() == found.cells.sum(axis=1).max() == 1, assigner
-                assert matrix[found.cells].sum() <= optimum + 1e-9, assigner
+                assert grid[found.cells].sum() <= optimum, assigner
 
     @settings(deadline=None, max_examples=50)
     @given(MATRICES)
@@ -258,7 +260,7 @@ class TestCellValues:
         assert columns.tolist() == [[*self.COLUMNS, 0.0], self.ROWS]
 
     def test_torch(self):
-        torch = pytest.importorskip("torch")
+        torch = pytest.importorskip("torch", reason=NO_TORCH)
         rows, columns = cell_values(torch.from_numpy(self.SIMILARITY), torch.from_numpy(self.CELLS))
         assert rows.tolist() == self.ROWS
         assert columns.tolist() == self.COLUMNS
@@ -313,25 +315,24 @@ class TestErrors:
         assert method in str(error.value)
 
     @every_assigner
-    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-    def test_values_that_are_not_finite(self, assigner, bad):
-        matrix = np.zeros((3, 4))
-        matrix[1, 2] = bad
-        with pytest.raises(InputError, match="NaN or infinite"):
-            assigner(matrix)
-        with pytest.raises(InputError, match="NaN or infinite"):
-            assigner(np.stack([np.zeros((3, 4)), matrix]))
+    def test_values_that_are_not_finite(self, assigner):
+        for bad in (np.nan, np.inf, -np.inf):
+            matrix = np.zeros((3, 4))
+            matrix[1, 2] = bad
+            for values in (matrix, np.stack([np.zeros((3, 4)), matrix])):
+                with pytest.raises(InputError, match="NaN or infinite"):
+                    assigner(values)
 
     def test_values_that_are_not_finite_in_torch(self):
-        torch = pytest.importorskip("torch")
+        torch = pytest.importorskip("torch", reason=NO_TORCH)
         with pytest.raises(InputError, match="NaN or infinite"):
             Assigner()(torch.tensor([[0.1, float("nan")]]))
 
     @every_assigner
-    @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (2, 0, 3), (2, 3, 0)])
-    def test_a_side_without_tokens(self, assigner, shape):
-        with pytest.raises(InputError, match="no tokens"):
-            assigner(np.zeros(shape))
+    def test_a_side_without_tokens(self, assigner):
+        for shape in ((0, 3), (3, 0), (0, 0), (2, 0, 3), (2, 3, 0)):
+            with pytest.raises(InputError, match="no tokens"):
+                assigner(np.zeros(shape))
 
     @pytest.mark.parametrize("side", [0, 1])
     def test_a_side_that_is_all_padding(self, side):
@@ -365,7 +366,7 @@ class TestErrors:
     @pytest.mark.parametrize("count", [1, 3])
     def test_masks_of_ones_and_zeros_are_refused_or_understood(self, library, count):
         """Tokenizers give attention masks as integers; used as an index they would check the wrong values for NaN."""
-        wrap = pytest.importorskip("torch").from_numpy if library == "torch" else np.asarray
+        wrap = pytest.importorskip("torch", reason=NO_TORCH).from_numpy if library == "torch" else np.asarray
         values = np.random.default_rng(0).uniform(-1, 1, size=(count, 2, 3))
         masks = np.ones((count, 2), dtype=np.int64), np.ones((count, 3), dtype=np.int64)
         masks[1][0, 2] = 0

@@ -62,7 +62,11 @@ def test_a_name_that_nothing_prints_is_an_error(name):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("library", ["numpy", "torch"])
 def test_one_pair_and_a_padded_batch_are_solved_alike(name, library):
-    wrap = pytest.importorskip("torch").from_numpy if library == "torch" else np.asarray
+    wrap = (
+        pytest.importorskip("torch", reason="pip install 'evalign[torch]'").from_numpy
+        if library == "torch"
+        else np.asarray
+    )
     matching, random = parse(name), np.random.default_rng(1)
     shapes = [(3, 5), (4, 4), (1, 6), (5, 2)]
     matrices = [random.uniform(-1, 1, size=shape) for shape in shapes]

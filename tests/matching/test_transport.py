@@ -51,8 +51,8 @@ def random_problem(kind, seed):
     return cost, a, b
 
 
-def all_problems():
-    return [pytest.param(*random_problem(kind, seed), id=f"{kind} {seed}") for kind in KINDS for seed in SEEDS]
+def problems(kind):
+    return [random_problem(kind, seed) for seed in SEEDS]
 
 
 def program(cost, a, b, fraction=None, penalty=None):
@@ -78,67 +78,69 @@ def check_marginals(result, a, b):
     assert min(result.unmatched_candidate.min(), result.unmatched_reference.min()) >= 0
 
 
-def test_there_are_enough_problems():
-    assert len(all_problems()) >= 100
-
-
-@pytest.mark.parametrize(("cost", "a", "b"), all_problems())
+@pytest.mark.parametrize("kind", KINDS)
 class TestAgainstLinearPrograms:
-    def test_exact(self, cost, a, b):
-        result = exact(cost, a, b)
-        assert result.total == pytest.approx(program(cost, a, b), abs=1e-7)
-        assert result.total == pytest.approx((result.plan * cost).sum(), abs=1e-12)
-        assert result.converged
-        assert not result.unmatched_candidate.any()
-        assert not result.unmatched_reference.any()
-        check_marginals(result, a, b)
+    def test_exact(self, kind):
+        for cost, a, b in problems(kind):
+            result = exact(cost, a, b)
+            assert result.total == pytest.approx(program(cost, a, b), abs=1e-7)
+            assert result.total == pytest.approx((result.plan * cost).sum(), abs=1e-12)
+            assert result.converged
+            assert not result.unmatched_candidate.any()
+            assert not result.unmatched_reference.any()
+            check_marginals(result, a, b)
 
     @pytest.mark.parametrize("fraction", [0.05, 0.5, 0.95])
-    def test_partial(self, cost, a, b, fraction):
-        result = partial(cost, a, b, fraction)
-        assert result.total == pytest.approx(program(cost, a, b, fraction=fraction), abs=1e-7)
-        assert result.moved == pytest.approx(fraction, abs=1e-11)
-        assert result.converged
-        check_marginals(result, a, b)
+    def test_partial(self, kind, fraction):
+        for cost, a, b in problems(kind):
+            result = partial(cost, a, b, fraction)
+            assert result.total == pytest.approx(program(cost, a, b, fraction=fraction), abs=1e-7)
+            assert result.moved == pytest.approx(fraction, abs=1e-11)
+            assert result.converged
+            check_marginals(result, a, b)
 
     @pytest.mark.parametrize("penalty", [0.05, 0.4, 0.7])
-    def test_unbalanced(self, cost, a, b, penalty):
-        result = unbalanced(cost, a, b, penalty)
-        assert result.total == pytest.approx(program(cost, a, b, penalty=penalty), abs=1e-7)
-        assert result.penalties == pytest.approx(penalty * 2 * (1 - result.moved), abs=1e-11)
-        assert not result.plan[cost > 2 * penalty + 1e-9].any()
-        assert result.converged
-        check_marginals(result, a, b)
+    def test_unbalanced(self, kind, penalty):
+        for cost, a, b in problems(kind):
+            result = unbalanced(cost, a, b, penalty)
+            assert result.total == pytest.approx(program(cost, a, b, penalty=penalty), abs=1e-7)
+            assert result.penalties == pytest.approx(penalty * 2 * (1 - result.moved), abs=1e-11)
+            assert not result.plan[cost > 2 * penalty + 1e-9].any()
+            assert result.converged
+            check_marginals(result, a, b)
 
-    def test_symmetric(self, cost, a, b):
-        for name, method in METHODS.items():
-            # Sinkhorn ends on the rows, so the two directions are only as equal as its tolerance.
-            tolerance = 2e-6 if name == "sinkhorn" else 1e-12
-            assert method(cost, a, b).total == pytest.approx(method(cost.T, b, a).total, abs=tolerance), name
+    @pytest.mark.parametrize("name", METHODS)
+    def test_symmetric(self, kind, name):
+        # Sinkhorn ends on the rows, so the two directions are only as equal as its tolerance.
+        method, tolerance = METHODS[name], 2e-6 if name == "sinkhorn" else 1e-12
+        for cost, a, b in problems(kind):
+            assert method(cost, a, b).total == pytest.approx(method(cost.T, b, a).total, abs=tolerance)
 
-    def test_everything_moves_in_the_limits(self, cost, a, b):
-        optimum = exact(cost, a, b).total
-        assert partial(cost, a, b, 1).total == optimum
-        assert partial(cost, a, b, 1 - 1e-9).total == pytest.approx(optimum, abs=1e-8)
-        assert unbalanced(cost, a, b, 1e6).total == pytest.approx(optimum, abs=1e-9)
-        assert unbalanced(cost, a, b, 1e6).moved == pytest.approx(1, abs=1e-11)
+    def test_everything_moves_in_the_limits(self, kind):
+        for cost, a, b in problems(kind):
+            optimum = exact(cost, a, b).total
+            assert partial(cost, a, b, 1).total == optimum
+            assert partial(cost, a, b, 1 - 1e-9).total == pytest.approx(optimum, abs=1e-8)
+            assert unbalanced(cost, a, b, 1e6).total == pytest.approx(optimum, abs=1e-9)
+            assert unbalanced(cost, a, b, 1e6).moved == pytest.approx(1, abs=1e-11)
 
 
-@pytest.mark.parametrize(("cost", "a", "b"), all_problems()[::4])
-def test_sinkhorn_goes_to_exact(cost, a, b):
+@pytest.mark.parametrize("kind", KINDS)
+def test_sinkhorn_goes_to_exact(kind):
     """cost(P_r) - cost(P) <= r (entropy(P_r) - entropy(P)) <= r log(n m)."""
-    optimum = exact(cost, a, b).total
-    gaps = []
-    for regularization in (1.0, 0.1, 0.02):
-        result = sinkhorn(cost, a, b, regularization, max_rounds=20_000)
-        check_marginals(result, a, b)
-        assert result.moved == pytest.approx(1, abs=1e-11)
-        assert result.converged
-        gaps.append(result.total - optimum)
-        assert -1e-11 <= gaps[-1] <= regularization * np.log(cost.size) + 1e-6
-    assert gaps[0] >= gaps[1] - 1e-6
-    assert gaps[1] >= gaps[2] - 1e-6
-    assert gaps[2] < 0.03
+    for cost, a, b in problems(kind)[::4]:
+        optimum = exact(cost, a, b).total
+        gaps = []
+        for regularization in (1.0, 0.1, 0.02):
+            result = sinkhorn(cost, a, b, regularization, max_rounds=20_000)
+            check_marginals(result, a, b)
+            assert result.moved == pytest.approx(1, abs=1e-11)
+            assert result.converged
+            gaps.append(result.total - optimum)
+            assert -1e-11 <= gaps[-1] <= regularization * np.log(cost.size) + 1e-6
+        assert gaps[0] >= gaps[1] - 1e-6
+        assert gaps[1] >= gaps[2] - 1e-6
+        assert gaps[2] < 0.03
 
 
 def test_sinkhorn_is_smooth_where_exact_is_not():
@@ -227,12 +229,18 @@ def test_extreme_numbers_stay_numbers(name, unit):
     assert result.converged
 
 
-@pytest.mark.parametrize("pivots", [1, 3, 6, 12])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_solver_that_is_stopped_says_so_and_hands_out_a_valid_plan(seed, pivots, monkeypatch, capfd):
+def test_a_solver_that_is_stopped_says_so_and_hands_out_a_valid_plan(seed, monkeypatch, capfd):
     cost, a, b = random_problem("tall", seed)
     best = {name: method(cost, a, b).total for name, method in METHODS.items()}
-    monkeypatch.setattr(transport_plans, "MAX_PIVOTS", pivots)
+    for pivots in (1, 3, 6, 12):
+        monkeypatch.setattr(transport_plans, "MAX_PIVOTS", pivots)
+        assert_stopped_plans(cost, a, b, pivots, best)
+    assert capfd.readouterr() == ("", "")
+
+
+def assert_stopped_plans(cost, a, b, pivots, best):
+    """Plans of solvers that may take so many steps: their marginals hold, and they are no better than `best`."""
     stopped = {name: METHODS[name](cost, a, b) for name in ("exact", "partial", "unbalanced")}
     stopped["sinkhorn"] = sinkhorn(cost, a, b, 1e-3, max_rounds=1)
     for name, result in stopped.items():
@@ -242,7 +250,6 @@ def test_a_solver_that_is_stopped_says_so_and_hands_out_a_valid_plan(seed, pivot
     for name in ("exact", "sinkhorn"):
         assert stopped[name].moved == pytest.approx(1, abs=1e-11)
     assert stopped["partial"].moved == pytest.approx(0.6, abs=1e-11)
-    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(("kind", "seed", "fraction", "pivots"), [("equal texts", 30, 0.1, 6), ("wide", 4, 0.9, 25)])
@@ -254,15 +261,15 @@ def test_a_stopped_partial_moves_no_more_than_its_fraction(kind, seed, fraction,
 
 def test_threads_leave_the_warning_filters_alone():
     before, interval = list(warnings.filters), sys.getswitchinterval()
-    problems = [random_problem("square", seed) for seed in range(200)]
+    squares = [random_problem("square", seed) for seed in range(200)]
     try:
         sys.setswitchinterval(1e-6)
         with ThreadPoolExecutor(8) as pool:
-            totals = list(pool.map(lambda problem: exact(*problem).total, problems))
+            totals = list(pool.map(lambda problem: exact(*problem).total, squares))
     finally:
         sys.setswitchinterval(interval)
     assert list(warnings.filters) == before
-    assert totals == [exact(*problem).total for problem in problems]
+    assert totals == [exact(*problem).total for problem in squares]
 
 
 def test_first_use_loads_no_framework_and_leaves_the_environment_alone():
@@ -309,7 +316,6 @@ ONES = np.ones(2)
 COST = np.ones((2, 2))
 
 
-@pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize(
     ("problem", "message"),
     [
@@ -331,9 +337,10 @@ COST = np.ones((2, 2))
         ((COST, ONES, COST), r"reference_masses: expected one mass per token, shape \(2,\), got \(2, 2\)"),
     ],
 )
-def test_bad_problems(name, problem, message):
-    with pytest.raises(InputError, match=message):
-        METHODS[name](*problem)
+def test_bad_problems(problem, message):
+    for method in METHODS.values():
+        with pytest.raises(InputError, match=message):
+            method(*problem)
 
 
 @pytest.mark.parametrize("value", [0, -1, np.nan, np.inf])
@@ -386,17 +393,17 @@ def our_score(reference, candidate, reference_idf, candidate_idf):
     return mover_score(exact(cost, candidate_idf, reference_idf).total)
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_published_arithmetic_on_random_vectors(seed):
-    random = np.random.default_rng(seed)
-    n, m = random.integers(1, 30, size=2)
-    reference, candidate = random.normal(size=(n, 16)) + 0.5, random.normal(size=(m, 16)) + 0.5
-    candidate[: m // 2] = reference[random.integers(n, size=m // 2)]  # shared words
-    idf = random.random(n), random.random(m)
-    if min(n, m) > 1:  # a stop word: moverscore_v2 blanks its vector and its mass
-        reference[0] = idf[0][0] = idf[1][-1] = 0
-    arguments = reference, candidate, *idf
-    assert our_score(*arguments) == pytest.approx(published_score(*arguments), abs=1e-7)
+def test_published_arithmetic_on_random_vectors():
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        n, m = random.integers(1, 30, size=2)
+        reference, candidate = random.normal(size=(n, 16)) + 0.5, random.normal(size=(m, 16)) + 0.5
+        candidate[: m // 2] = reference[random.integers(n, size=m // 2)]  # shared words
+        idf = random.random(n), random.random(m)
+        if min(n, m) > 1:  # a stop word: moverscore_v2 blanks its vector and its mass
+            reference[0] = idf[0][0] = idf[1][-1] = 0
+        arguments = reference, candidate, *idf
+        assert our_score(*arguments) == pytest.approx(published_score(*arguments), abs=1e-7), seed
 
 
 def test_published_arithmetic_on_real_texts(minilm, real_pairs):
