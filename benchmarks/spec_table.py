@@ -47,6 +47,12 @@ def specs() -> list[str]:
         "chrf",
         "chrf(word_order=2)",
     ]
+    listed += [
+        f"{name}({options})" for name in ROUGE[:2] + ROUGE[9:] for options in ("stem=true", "stopwords=true", "words=5")
+    ]
+    listed += ["bertscore(overlong=truncate, max_length=16)", "bertscore(overlong=window, max_length=16)"]
+    listed += ["bleu(effective_order=false)", "bleu(lowercase=true)", "chrf(beta=1)", "ter(normalized=true)"]
+    listed += ["evalign(overlong=truncate)", "lisascore(rescale=true)", "lisascore(method=auction, eps=0.1)"]
     listed += ["ter", "sari", "fkgl", "smog", "meteor", "meteor(task=adq)", "meteor(language=de)", "evalign"]
     return list(dict.fromkeys(spec for spec in listed if not ("rougeMEAD(mode" in spec or "rougeLsum(mode" in spec)))
 
@@ -60,17 +66,17 @@ def rows() -> dict[str, list]:
 
 def table() -> dict[str, dict]:
     texts = rows()
-    found = {}
+    results = {}
     for spec in specs():
         try:
             metric = evalign.metric(spec)
             report = metric.score(**texts)
         except evalign.EvalignError as error:
-            found[spec] = {"error": str(error)}
+            results[spec] = {"error": str(error)}
             continue
         scores = {field: report[field].tolist() for field in metric.fields}
-        found[spec] = {"metric": str(metric), "signature": report.signature, "flags": report.flags, "scores": scores}
-    return found
+        results[spec] = {"metric": str(metric), "signature": report.signature, "flags": report.flags, "scores": scores}
+    return results
 
 
 def compare(before: dict, after: dict) -> int:
@@ -98,7 +104,7 @@ if __name__ == "__main__":
             with open(path, "w", encoding="utf-8") as stream:
                 json.dump(table(), stream)
         case ["compare", first, second]:
-            with open(first, encoding="utf-8") as one, open(second, encoding="utf-8") as other:
-                sys.exit(compare(json.load(one), json.load(other)) > 0)
+            with open(first, encoding="utf-8") as before, open(second, encoding="utf-8") as after:
+                sys.exit(compare(json.load(before), json.load(after)) > 0)
         case _:
             sys.exit(__doc__)
