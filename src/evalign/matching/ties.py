@@ -8,7 +8,9 @@ matched with itself along the diagonal even where words repeat. What is averaged
 
 from __future__ import annotations
 
-from evalign.matching.arrays import Array, indices, namespace, sorted_up
+import math
+
+from evalign.matching.arrays import Array, along, indices, namespace, sorted_up
 
 STEPS = 2.0**20  # grid steps per unit
 
@@ -29,7 +31,10 @@ def displacement(masks: tuple[Array, Array]) -> Array:
 def best(values: Array, distance: Array) -> Array:
     """Index of the largest value along the last axis; among equals the nearest one, then the first."""
     xp = namespace(values)
-    level = values == xp.amax(values, axis=-1, keepdims=True)
+    first = xp.argmax(values, axis=-1)
+    level = values == along(values, first)[..., None]
+    if int(level.sum()) == math.prod(first.shape):  # no ties, as mostly
+        return first
     return xp.argmin(xp.where(level, distance, xp.inf), axis=-1)
 
 

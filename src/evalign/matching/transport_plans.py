@@ -136,7 +136,14 @@ class _Problem:
 
     @property
     def scaled(self) -> Floats:
-        return np.ascontiguousarray(self.cost[np.ix_(self.rows, self.columns)] / self.scale)
+        return np.ascontiguousarray(self.live / self.scale)
+
+    @property
+    def live(self) -> Floats:
+        """The costs between the tokens that have mass."""
+        if len(self.rows) == self.cost.shape[0] and len(self.columns) == self.cost.shape[1]:
+            return self.cost
+        return np.asarray(self.cost[np.ix_(self.rows, self.columns)])
 
     def finished(self, flow: Floats, converged: bool, penalty: float = 0.0) -> TransportPlan:
         """The flow between the live tokens, put back among all tokens."""

@@ -33,8 +33,10 @@ def _choose(values: Array, distance: Array, takers: Array, free: Array, watch: W
     # One live partner left: second is -inf, the gap +inf. Who is no taker, or is done, never wins.
     lead = xp.where(takers, xp.where(takers, value, 0.0) - xp.where(takers, second, 0.0), -xp.inf)
     left = takers.sum(-1)
+    (items,) = where_true(left > 0)
     for step in range(int(left.max()) if len(left) else 0):
-        (items,) = where_true(left > step)
+        if bool((left[items] == step).any()):
+            (items,) = where_true(left > step)
         taker = best(lead[items], near[items])
         taken = partner[items, taker]
         watch(taker, taken, lead[items, taker])

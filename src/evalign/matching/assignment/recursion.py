@@ -131,13 +131,16 @@ def sharpened(similarity: Array, masks: Masks, factor: float, rounds: Array) -> 
     valid = valid_cells(masks)
     values = xp.where(valid, similarity, -xp.inf)
     rivalry = (masks[0].sum(-1) > 1) & (masks[1].sum(-1) > 1)  # one token has no rival
+    padded = not bool(valid.all())
     for step in range(int(rounds.max()) if len(rounds) else 0):
-        # Padding is 0 here, not -inf, which has no gradient.
-        stepped = xp.where(valid, values - _rivals(values, masks) / factor, 0.0)
+        stepped = values - _rivals(values, masks) / factor
+        stepped = xp.where(valid, stepped, 0.0) if padded else stepped  # -inf has no gradient
         # The selection does not change when all values are scaled; unscaled they overflow after some 90 steps.
         peak = xp.amax(xp.abs(stepped), axis=(1, 2), keepdims=True)
         stepped = stepped / xp.where(peak > 0, peak, 1.0)
-        values = xp.where(valid & (rivalry & (step < rounds))[:, None, None], stepped, values)
+        going = rivalry & (step < rounds)
+        whole = not padded and bool(going.all())
+        values = stepped if whole else xp.where(valid & going[:, None, None], stepped, values)
     return values
 
 
