@@ -47,7 +47,8 @@ window.begin = async () => {
 };
 """
 
-OURS = f"""<!DOCTYPE html><meta charset=utf-8><link rel=stylesheet href=shared/base.css><link rel=stylesheet href=pair/pair.css>
+OURS = f"""<!DOCTYPE html><meta charset=utf-8>
+<link rel=stylesheet href=shared/base.css><link rel=stylesheet href=pair/pair.css>
 <body><main id=view></main><script type=module>
 import {{ pairView as draw }} from "./pair/view.js";
 {CLOCK}

@@ -88,7 +88,7 @@ LIGHT: dict[str, tuple[str, ...]] = {
         "chrf(beta=3, eps_smoothing=true)",
         "chrf(char_order=3, whitespace=true)",
     ),
-    "ter": ("ter",),  # half a minute: one spec must do
+    "ter": ("ter",),
     "sari": ("sari", "sari(formula=paper, deletion=precision)", "sari(tokenize=intl, lowercase=false)"),
     "fkgl": ("fkgl",),
     "smog": ("smog",),
@@ -128,15 +128,12 @@ SKIPPED = {
     "rouge9": ("whole-text",),
 }
 
-REAL = (
-    "bertscore",
+REAL = ("bertscore", "evalign")
+REAL_SLOW = (
     "bertscore(layer=4+6)",
     "bertscore(overlong=truncate)",
     "bertscore(arithmetic=int8)",
     "lisascore",
-    "evalign",
-)
-REAL_SLOW = (
     "bertscore(idf={table})",
     "bertscore(specials=drop)",
     "bertscore(multiref=mean)",
@@ -148,6 +145,8 @@ REAL_SLOW = (
     "moverscore(model=fake, transport=sinkhorn)",
 )
 SOME_WINDOWS = 10_000  # characters: enough to need several windows
+SHORT_LAWS = set(LAWS) - {"unicode", "whole-text"}  # those that read no long text
+SLOW_WHEN_LONG = ("lisascore", "moverscore", "bartscore", "lstm", "ter", "meteor")  # 100,000 characters: slow tests
 LEARNED = ("bertscore(model=fake, layer=1).*", "lisascore(model=fake, layer=2)", "chrf", "length-ratio")
 TABLE_TEXTS = [*SENTENCES[:12], *SENTENCES[:3]]
 
@@ -209,7 +208,13 @@ def test_every_metric_has_a_light_form() -> None:
 def test_laws(make_metric, name: str, spec: str) -> None:
     metric = make_metric(spec)
     assert metric.name == name
-    check_metric(metric, skip=SKIPPED.get(spec, ()))
+    check_metric(metric, skip=SKIPPED.get(spec, ()), long_text=SOME_WINDOWS if name in SLOW_WHEN_LONG else 100_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", [spec for name in SLOW_WHEN_LONG for spec in LIGHT[name]])
+def test_laws_with_100_000_characters(make_metric, spec: str) -> None:
+    check_metric(make_metric(spec), skip={*SHORT_LAWS, *SKIPPED.get(spec, ())})
 
 
 @pytest.mark.parametrize("spec", [*REAL, *(pytest.param(spec, marks=pytest.mark.slow) for spec in REAL_SLOW)])
@@ -221,7 +226,7 @@ def test_laws_with_a_real_model(make_metric, spec: str) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("minilm")
 def test_laws_with_a_real_model_and_100_000_characters() -> None:
-    check_metric(evalign.metric("bertscore"), skip=set(LAWS) - {"unicode", "whole-text"})
+    check_metric(evalign.metric("bertscore"), skip=SHORT_LAWS)
 
 
 class ToyScorer(Scorer):
