@@ -21,11 +21,12 @@ from evalign.encoders.lstm.file import demonstration_file
 from evalign.errors import SpecError
 from evalign.metrics.base import Metric, Scorer
 from evalign.metrics.bertscore import BERTScore
+from evalign.metrics.corpus_idf import count_idf
 from evalign.metrics.evalign_features import LEXICAL
 from evalign.metrics.learned_file import LearnedFile, Term
 from evalign.metrics.registry import METRICS
 from evalign.metrics.signature import Signature
-from evalign.metrics.token_metric import MULTIREF, count_idf
+from evalign.metrics.token_metric import MULTIREF
 from evalign.testing import LAWS, LawBroken, check_metric
 from evalign.testing.sample import SENTENCES
 from evalign.tuning.combine import Combination, combine, expand_features

@@ -6,7 +6,7 @@ import pytest
 import evalign
 from evalign.errors import SpecError
 
-TEXTS = 200
+TEXTS = 60
 
 
 @pytest.fixture(scope="module")

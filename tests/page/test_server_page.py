@@ -7,8 +7,8 @@ import pytest
 from screens import on_opposite_screens
 
 import evalign
+from evalign.metrics.corpus_idf import count_idf
 from evalign.metrics.every_matching import align_every
-from evalign.metrics.token_metric import count_idf
 
 PAIR = ("The storm closed two schools.", "Two schools were shut because of the storm.")
 EXAMPLES = 10

@@ -11,8 +11,8 @@ import pytest
 import evalign
 from evalign.encoders import loading
 from evalign.encoders.loading import EncoderChoice, open_encoder
+from evalign.metrics.corpus_idf import count_idf
 from evalign.metrics.registry import METRICS
-from evalign.metrics.token_metric import count_idf
 from evalign.render.documents import schema
 from evalign.server.app import SPARE_ENCODERS
 from evalign.server.openapi import BODIES

@@ -9,7 +9,7 @@ import click
 from evalign.data.text_lines import read_lines
 from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.errors import InputError
-from evalign.metrics.token_metric import count_idf
+from evalign.metrics.corpus_idf import count_idf
 from evalign.render.progress import Advance, progress
 from evalign.text.idf import IDFTable
 

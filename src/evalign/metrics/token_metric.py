@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -20,10 +20,11 @@ from evalign.encoders.loading import BACKENDS, PRECISIONS, EncoderChoice, open_e
 from evalign.encoders.pinned_models import KNOWN
 from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.encoders.windows import POLICIES
-from evalign.errors import LengthMismatchError, SpecError
+from evalign.errors import SpecError
 from evalign.matching.ties import on_grid
-from evalign.metrics.base import Metric, Scorer, blocks
+from evalign.metrics.base import Metric, Scorer
 from evalign.metrics.blas import one_blas_thread
+from evalign.metrics.corpus_idf import CORPUS_IDF, corpus_texts, count_idf
 from evalign.metrics.options import execution_option, number_or_text, option
 from evalign.metrics.signature import Signature
 from evalign.text.idf import IDFTable, TokenWeights
@@ -31,7 +32,6 @@ from evalign.types import Embedded, Floats, Row, Segment, Tokens
 from evalign.version import __version__
 
 MULTIREF = ("max-f1", "mean", "per-field-max")
-CORPUS_IDF = ("references", "sources")
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class TokenMetric(Metric):
                 f"{self}: idf={self.idf} needs all rows before the first, and a stream can be read only once; "
                 "fit a table first (evalign idf fit) and pass idf=FILE"
             )
-        return count_idf(encoder, _corpus_texts(rows, self.idf))
+        return count_idf(encoder, corpus_texts(rows, self.idf))
 
     def signature(self, encoder: Encoder, weights: TokenWeights | None, match: str, base: str) -> Signature:
         """What decides the numbers, in the order every token metric shows it."""
@@ -283,19 +283,3 @@ def add_counts(*counts: Mapping[str, int]) -> dict[str, int]:
     for origin in counts:
         total.update(origin)
     return dict(total)
-
-
-def count_idf(encoder: Encoder, texts: Iterable[str]) -> IDFTable:
-    """Counts texts as the encoder's tokenizer cuts them, a block at a time."""
-    ids = (tokens.ids for block in blocks(texts) for tokens in encoder.tokenize(block))
-    return IDFTable.count(encoder.tokenizer_fingerprint, ids)
-
-
-def _corpus_texts(corpus: Iterable[Row], which: str) -> Iterator[str]:
-    for row in corpus:
-        if which == "references":
-            yield from row.references
-        elif row.source is None:
-            raise LengthMismatchError(f"row {row.id}: idf=sources needs a source in every row")
-        else:
-            yield row.source

@@ -10,8 +10,9 @@ from typing import Any
 
 from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.metrics.base import Metric
+from evalign.metrics.corpus_idf import count_idf
 from evalign.metrics.every_matching import align_every, matching_metric
-from evalign.metrics.token_metric import TokenMetric, count_idf
+from evalign.metrics.token_metric import TokenMetric
 from evalign.render.documents import alignment_document
 from evalign.server.allowed_specs import allowed_metric, check_model
 from evalign.server.errors import ApiError

@@ -18,10 +18,11 @@ import numpy as np
 from evalign.encoders.loading import FAKE
 from evalign.errors import InputError, SpecError, UndefinedStatisticError
 from evalign.metrics.base import Metric
+from evalign.metrics.corpus_idf import CORPUS_IDF
 from evalign.metrics.features import EVERY_FIELD, WRITTEN, Feature, FeatureScorer, fields_of, parse_features
 from evalign.metrics.learned_file import LearnedFile, Term
 from evalign.metrics.registry import metric
-from evalign.metrics.token_metric import CORPUS_IDF, TokenMetric
+from evalign.metrics.token_metric import TokenMetric
 from evalign.stats.correlation import pearson, spearman
 from evalign.tuning.grid import depth
 from evalign.tuning.layers import DEFAULT_FOLDS, RatedRows, document_folds
