@@ -177,7 +177,7 @@ def test_half_precision_stays_near(tiny_torch, precision):
     assert 1e-5 < distance(one.vectors, other.vectors) < 0.2
 
 
-@pytest.mark.parametrize("family", ["gpt2", "t5", "clip"])
+@pytest.mark.parametrize("family", ["gpt2", *(pytest.param(name, marks=pytest.mark.slow) for name in ("t5", "clip"))])
 def test_laws(tiny_torch, family):
     """No special tokens at all, an end token only, and both."""
     metric = evalign.BERTScore(model=str(tiny_torch(family)), layer="2", backend="torch")

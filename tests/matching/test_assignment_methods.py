@@ -262,7 +262,7 @@ class TestRecursion:
     @pytest.mark.parametrize("tied", [False, True])
     @pytest.mark.parametrize("case", RECURSIONS, ids=" ".join)
     def test_equals_the_loops(self, case, tied):
-        for matrix in random_matrices(5, 250, 7, tied):
+        for matrix in random_matrices(5, 120, 7, tied):
             expected = as_cells(loops_recursive(matrix, case), matrix.shape)
             assert (Assigner(*case)(matrix).cells == expected).all(), matrix.tolist()
 
@@ -291,7 +291,7 @@ class TestRecursion:
         for matrix in (line, line.T, -line, np.array([[-0.3]])):
             assert Assigner(*case)(matrix).cells.ravel().tolist() == one_hot(matrix.argmax(), matrix.size)
 
-    @pytest.mark.parametrize("size", [128, 384])
+    @pytest.mark.parametrize("size", [128, pytest.param(384, marks=pytest.mark.slow)])
     @pytest.mark.parametrize(
         "case", [("recursive-argmax", "authors"), ("recursive-topk", "authors"), ("auction-topk", "authors")]
     )
@@ -330,7 +330,7 @@ class TestRecursion:
 @pytest.mark.parametrize("case", RECURSIONS, ids=" ".join)
 def test_strict_repairs_as_the_loops_do(case, tied):
     repaired = 0
-    for matrix in random_matrices(10, 200, 7, tied):
+    for matrix in random_matrices(10, 120, 7, tied):
         pairs = loops_recursive(matrix, case, rounds=1)  # more rounds leave less to repair
         expected = as_cells(loops_repaired(rounded(matrix), pairs, case[1] == "authors"), matrix.shape)
         cells = Assigner(*case, strict=True, rounds=1)(matrix).cells

@@ -205,6 +205,7 @@ def test_laws(bartscore, family, options):
     check_metric(bartscore(family, **options), skip=("identity",), long_text=3000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["marian", "m2m_100"])
 def test_laws_with_tokenizers_written_in_python(bartscore, family):
     check_metric(bartscore(family), skip=("identity", "padding", "row-order", "other-rows"), long_text=2000)

@@ -149,6 +149,7 @@ def test_the_log_has_no_texts(run_server):
     assert "secret" not in said
 
 
+@pytest.mark.slow
 def test_a_full_server_answers_429_and_a_client_that_leaves_makes_room(run_server):
     server = run_server(*UNHURRIED)
     until(lambda: server.state() == "ready")
@@ -175,6 +176,7 @@ def test_deadlines(run_server):
     until(lambda: post(f"{server.url}/api/align", json=PAIR).status_code == 200)
 
 
+@pytest.mark.slow
 def test_sigterm_finishes_what_runs(run_server):
     server = run_server(*UNHURRIED, "--grace", str(PATIENCE))
     until(lambda: server.state() == "ready")
@@ -225,6 +227,7 @@ def test_a_port_in_use_is_one_sentence(shared):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_another_host_is_warned_about(run_server):
     server = run_server("--host", "0.0.0.0", "--allow-host", "box.example")
     assert get(f"{server.url}/health", headers={"Host": "10.1.2.3:80"}).status_code == 200

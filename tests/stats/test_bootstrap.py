@@ -36,7 +36,9 @@ COVERAGE = {
 }
 
 
-@pytest.mark.parametrize("name", COVERAGE)
+@pytest.mark.parametrize(
+    "name", ["pearson", *(pytest.param(name, marks=pytest.mark.slow) for name in ("spearman", "kendall"))]
+)
 def test_intervals_cover_the_truth(name):
     """300 simulated data sets of 200 rows: 95% intervals must hold the true value about 95 times of 100."""
     rng = np.random.default_rng(11)
@@ -49,6 +51,7 @@ def test_intervals_cover_the_truth(name):
     assert 0.91 <= held / 300 <= 0.98
 
 
+@pytest.mark.slow
 def test_drawing_documents_covers_where_drawing_rows_does_not():
     """Rows of a document share an error; only the bootstrap over documents knows."""
     rng = np.random.default_rng(12)

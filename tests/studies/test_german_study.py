@@ -383,6 +383,7 @@ def refuse(*_, **__):
     raise AssertionError("this was measured before")
 
 
+@pytest.mark.slow
 def test_with_and_without_cache_the_same(study, model, tmp_path):
     cached = run_german([model], example(), PLAN, Steps(tmp_path))
     assert study_html(german_page(cached)) == study_html(german_page(study))

@@ -274,6 +274,7 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "cache" / "studies" / "lisa"
 
 
+@pytest.mark.slow
 def test_a_second_run_reads_no_text_and_writes_the_same_bytes(model, tmp_path, cache, monkeypatch, capsys):
     assert command("--models", model, "--pairs", "4", folder=tmp_path / "one") == 3  # 384 is too wide for it
     assert "padding to 384" in capsys.readouterr().err
@@ -374,6 +375,7 @@ def test_pairs_of_source_and_reference_alone(tmp_path, cache, capsys):
     assert all((tmp_path / "out" / f"{name}.png").is_file() for name in FIGURES)
 
 
+@pytest.mark.slow
 def test_the_same_model_under_two_names_is_one(model, tmp_path, cache, capsys):
     link = tmp_path / "again"
     link.symlink_to(model)

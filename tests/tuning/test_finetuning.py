@@ -110,6 +110,7 @@ def test_a_stopped_run_ends_at_the_same_bits(bert, undisturbed, tmp_path, step, 
     assert replace(result, resumed_at=0) == undisturbed[1]
 
 
+@pytest.mark.slow
 def test_stopped_again_and_again(bert, undisturbed, tmp_path):
     """Every run gets one step further than the one before."""
     stops = 0
@@ -130,6 +131,7 @@ def test_stopped_again_and_again(bert, undisturbed, tmp_path):
     assert same_bits(weights(model), undisturbed[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["tensors", "index", "tidying"])
 def test_stopped_while_a_checkpoint_is_written(bert, undisturbed, tmp_path, monkeypatch, moment):
     """Before the index is replaced the old checkpoint counts, after it the new one."""
@@ -160,6 +162,7 @@ def test_checkpoints_are_safetensors_and_json(bert, tmp_path):
     assert json.loads((tmp_path / "checkpoint.json").read_text())["position"]["step"] == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["cut", "index", "lost"])
 def test_a_damaged_checkpoint_starts_anew_to_the_same_end(bert, undisturbed, tmp_path, damage):
     with pytest.raises(Stop):
@@ -236,6 +239,7 @@ def test_out_of_memory_goes_on_in_smaller_parts(tiny, tmp_path, error):
     np.testing.assert_allclose(cosines(model, PAIRS, 2), cosines(expected, PAIRS, 20), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_resume_keeps_to_the_smaller_parts(bert, tmp_path):
     whole = trainee(bert)
     short_of_memory(whole, 7, MemoryError())

@@ -30,6 +30,7 @@ def test_the_planted_layer_wins_in_every_fold():
     assert tuned.choices["1"].low < tuned.choices["1"].value < tuned.choices["1"].high
 
 
+@pytest.mark.slow
 def test_choosing_among_noise_is_worth_nothing_on_new_rows():
     """The best of 200 random columns looks good on the rows it was chosen on, and is not."""
     random = np.random.default_rng(2)
