@@ -166,8 +166,8 @@ class InfiniteVectors(FakeEncoder):
 class RoundedMemory(EmbeddingMemory):
     """Vectors are kept in half precision: a text seen before scores differently."""
 
-    def _remember(self, text: str, embedded: Embedded) -> None:
-        super()._remember(text, replace(embedded, vectors=embedded.vectors.astype(np.float16).astype(np.float32)))
+    def _add(self, text: str, embedded: Embedded) -> None:
+        super()._add(text, replace(embedded, vectors=embedded.vectors.astype(np.float16).astype(np.float32)))
 
 
 class Squeezed(Report):

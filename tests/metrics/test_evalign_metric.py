@@ -13,7 +13,7 @@ import evalign
 from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.errors import SpecError, TableError
-from evalign.metrics import evalign_features
+from evalign.metrics import evalign_features, evalign_metric
 from evalign.metrics.evalign_features import Looker, Text, shared
 from evalign.metrics.evalign_metric import MODELS, shipped
 from evalign.metrics.learned_file import LearnedFile, Term
@@ -193,7 +193,7 @@ def test_no_sum_of_free_weights_is_more_than_the_matching_says(model):
     values = np.random.default_rng(0).uniform(0, 1, (1000, len(names)))
     harmonic = stats.hmean(values[:, [precision, recall]], axis=1)
     assert (content.predict(values) > 100 * harmonic).any()
-    assert (evalign.weighed(content, values) <= 100 * harmonic * 1.0001 + 1e-9).all()
+    assert (evalign_metric.weighed(content, values) <= 100 * harmonic * 1.0001 + 1e-9).all()
 
 
 def test_other_words_are_never_the_text_itself(metric):
@@ -209,7 +209,7 @@ def test_a_damaged_installation_says_so(tmp_path, monkeypatch, damage):
         whole = file.read_bytes()
         file.write_bytes(damage if isinstance(damage, bytes) else whole.replace(b'"weight": -', b'"weight": ', 1))
         assert file.read_bytes() != whole
-    monkeypatch.setattr(evalign.resources, "files", lambda _: tmp_path)
+    monkeypatch.setattr(evalign_metric.resources, "files", lambda _: tmp_path)
     with pytest.raises(TableError, match=r"the recipe that ships for minilm cannot be used.*install evalign again"):
         shipped.__wrapped__("minilm")
 
