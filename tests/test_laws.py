@@ -148,7 +148,6 @@ REAL_SLOW = (
 SOME_WINDOWS = 10_000  # characters: enough to need several windows
 SLOW_LAWS = {"ter": ("row-order", "batch-size", "other-rows", "repetition", "identity")}  # 25 s together
 SHORT_LAWS = set(LAWS) - {"unicode", "whole-text"}  # those that read no long text
-SLOW_WHEN_LONG = ("lisascore", "moverscore", "bartscore", "lstm", "ter", "meteor")  # 100,000 characters: slow tests
 LEARNED = ("bertscore(model=fake, layer=1).*", "lisascore(model=fake, layer=2)", "chrf", "length-ratio")
 TABLE_TEXTS = [*SENTENCES[:12], *SENTENCES[:3]]
 
@@ -211,11 +210,11 @@ def test_laws(make_metric, name: str, spec: str) -> None:
     metric = make_metric(spec)
     assert metric.name == name
     skip = (*SKIPPED.get(spec, ()), *SLOW_LAWS.get(name, ()))
-    check_metric(metric, skip=skip, long_text=SOME_WINDOWS if name in SLOW_WHEN_LONG else 100_000)
+    check_metric(metric, skip=skip, long_text=SOME_WINDOWS)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", [spec for name in SLOW_WHEN_LONG for spec in LIGHT[name]])
+@pytest.mark.parametrize("spec", [spec for specs in LIGHT.values() for spec in specs])
 def test_laws_with_100_000_characters(make_metric, spec: str) -> None:
     metric = make_metric(spec)
     check_metric(metric, skip={*SHORT_LAWS, *SKIPPED.get(spec, ())} - {*SLOW_LAWS.get(metric.name, ())})

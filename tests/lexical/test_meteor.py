@@ -111,7 +111,10 @@ LIVE = [
 ]
 
 
-@pytest.mark.parametrize(("options", "words", "sentences", "references"), LIVE)
+@pytest.mark.parametrize(
+    ("options", "words", "sentences", "references"),
+    [*LIVE[:1], *(pytest.param(*run, marks=pytest.mark.slow) for run in LIVE[1:])],  # Java is started for each
+)
 def test_fresh_pairs(jar: MeteorJar, options: list[str], words: Any, sentences: Any, references: int) -> None:
     pairs = fresh_pairs(words, sentences, 200, seed=len(str(options)))
     segments, final = jar.score(pairs, references, options)

@@ -337,6 +337,7 @@ rougeS(mode=rouge155)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", LONG.split())
 def test_a_hundred_thousand_words(spec: str) -> None:
     """rougeW takes a tenth of it; what else is refused follows."""

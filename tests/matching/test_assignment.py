@@ -122,7 +122,7 @@ class TestSameCellsEverywhere:
         assert (theirs.cells.numpy() == ours.cells).all()
         assert theirs.violations.tolist() == ours.violations.tolist()
         assert theirs.unfinished.tolist() == ours.unfinished.tolist()
-        for matrix in matrices[:25]:
+        for matrix in matrices[:10]:
             matrix = matrix.astype(f"float{width}")
             assert assigner(torch.from_numpy(matrix)).cells.tolist() == assigner(matrix).cells.tolist()
 

@@ -120,29 +120,39 @@ class Diagonal(Matching):
         cells = (indices(similarity, rows)[:, None] == indices(similarity, columns)) & (similarity < 2)
         return Matched(*cell_values(similarity, cells), lambda: cells)
 '''
-REGISTERED = """
-import sys
+RUNNER = """
+import contextlib, io, json, sys
+sys.path[:0] = json.loads(sys.argv[1])
 from evalign.matching import registry
 registry.MATCHINGS["diagonal"] = "toy:Diagonal"  # the registry line
+for line in sys.stdin:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            exec(json.loads(line), {})
+        except SystemExit as ended:
+            assert not ended.code, ended.code
+    print(json.dumps(out.getvalue()), flush=True)
 """
 
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory):
-    """Runs Python with one more matching in the registry; its file lies beside."""
+    """What Python code prints in a process with one more matching in the registry; its file lies beside."""
     folder = tmp_path_factory.mktemp("toy")
     (folder / "toy.py").write_text(TOY, "utf-8")
     benchmarks = Path(__file__).resolve().parents[2] / "benchmarks"
+    paths = json.dumps([str(folder), str(benchmarks), *sys.path])
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", RUNNER, paths], cwd=folder, **pipes) as process:
 
-    def run(code: str) -> str:
-        paths = [str(folder), str(benchmarks), *sys.path]
-        start = f"import sys; sys.path[:0] = {paths!r}\n{REGISTERED}\n"
-        done = subprocess.run([sys.executable, "-c", start + code], capture_output=True, text=True, cwd=folder)
-        assert done.returncode == 0, done.stderr[-2000:]
-        return done.stdout
+        def run(code: str) -> str:
+            process.stdin.write(json.dumps(code) + "\n")
+            process.stdin.flush()
+            return json.loads(process.stdout.readline())
 
-    run.folder = folder
-    return run
+        run.folder = folder
+        yield run
 
 
 TEXTS = ("the cat sat on the mat", "a cat was sitting there")

@@ -191,14 +191,18 @@ def test_a_score_does_not_depend_on_batch_order_or_padding_side(bartscore, model
         np.testing.assert_allclose(turned, usual, atol=TOLERANCE, rtol=0)
 
 
+def slow_case(family, options):
+    return pytest.param(family, options, marks=pytest.mark.slow)
+
+
 # No other text being likelier than the text itself is a property of trained models, at best.
 @pytest.mark.parametrize(
     ("family", "options"),
     [
         ("bart", {}),
-        ("bart", {"direction": "source-to-candidate", "prompt": "that is"}),
-        ("t5", {"multiref": "max", "direction": "candidate-to-reference"}),
-        ("gpt2", {"prompt": "In other words,", "direction": "reference-to-candidate"}),
+        slow_case("bart", {"direction": "source-to-candidate", "prompt": "that is"}),
+        slow_case("t5", {"multiref": "max", "direction": "candidate-to-reference"}),
+        slow_case("gpt2", {"prompt": "In other words,", "direction": "reference-to-candidate"}),
     ],
 )
 def test_laws(bartscore, family, options):

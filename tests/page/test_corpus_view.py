@@ -258,7 +258,7 @@ def test_saved_files_hold_everything(document, opened, tmp_path):
     assert page.problems == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_axe_finds_nothing(opened, axe, scheme):
     """With everything open that can be opened: tables, details of a row and of a pair, problems, the other pictures."""
     rows = synthetic_rows(6, 3, rated=True)

@@ -97,7 +97,7 @@ def test_hovering_dims_the_rest(short, open_page):
     assert unit(page, "candidate", 3).evaluate(colour) != "rgba(0, 0, 0, 0)"
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 320)])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), pytest.param("dark", 320, marks=pytest.mark.slow)])
 def test_axe_finds_nothing(short, open_page, axe, scheme, width):
     page = open_page(short[0], color_scheme=scheme, viewport={"width": width, "height": 800})
     assert axe(page) == []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from line_pixels import REACH, LinePixels, end_of_curve
 from pair_samples import LINES, MISPLACED, choose, pair_file, settle, unit, words
-from screens import on_every_screen, on_opposite_screens
+from screens import on_opposite_screens
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_panes_of_long_texts_scroll_alone_and_lines_follow(long, open_page):
     well_placed(page)
 
 
-@on_every_screen
+@on_opposite_screens
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_lines_are_drawn_in_their_colours_up_to_the_edges_of_their_words(short, open_page, scheme):
     page = open_page(short[0], color_scheme=scheme, viewport={"width": 1280, "height": 1200})

@@ -288,7 +288,7 @@ def test_tabs_by_arrow_keys(page):
     assert page.locator("#pair").is_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_axe_finds_nothing(server, open_server, open_page, axe, scheme):
     page = open_server(color_scheme=scheme)
     align(page)

@@ -96,7 +96,7 @@ def baseline(tmp_path_factory):
     return str(file)
 
 
-@pytest.mark.parametrize("batch_size", [1, 7, 64])
+@pytest.mark.parametrize("batch_size", [1, pytest.param(7, marks=pytest.mark.slow), 64])
 def test_plain(texts, minilm, negative, batch_size):
     theirs = their_score(*texts, model_type=str(minilm), num_layers=4, batch_size=batch_size)
     ours = evalign.score(*texts, model_type=str(minilm), num_layers=4)
@@ -133,7 +133,7 @@ def test_all_layers_rescaled(texts, minilm, baseline):
     assert compared > 5 * len(texts[0])
 
 
-@pytest.mark.parametrize("idf", [False, True])
+@pytest.mark.parametrize("idf", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_ragged_references(summary_rows, minilm, idf, step):
     rows = summary_rows[:: 8 * step]
     candidates = [row["candidate"] for row in rows]
@@ -161,7 +161,7 @@ def test_texts_over_512_tokens(real_pairs, minilm, step):
     assert assert_parity(ours, theirs, negative) > 0.5 * len(candidates)
 
 
-@pytest.mark.parametrize("layer", [1, 2, 3])
+@pytest.mark.parametrize("layer", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "mpnet", "albert"])
 def test_tiny_models(tiny, real_pairs, tmp_path, family, layer):
     texts = tuple(zip(*real_pairs[:150], strict=True))

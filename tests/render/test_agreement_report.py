@@ -118,7 +118,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [case if case in ("aspects", "hostile") else pytest.param(case, marks=pytest.mark.slow) for case in CASES]
+)
 def test_the_page_is_whole_and_its_texts_are_texts(case):
     data, plan = CASES[case]
     agreement, metrics = judged(rows(40, **data), **plan)

@@ -90,7 +90,18 @@ def shown_texts(figure, monkeypatch):
         return [(text, text.get_window_extent()) for text in texts]
 
 
-@pytest.mark.parametrize("name", FIGURES)
+QUICK = (
+    "forest 12 4",
+    "scatter 12 50 7",
+    "violins 12",
+    "matrix 12",
+    "length 12",
+)  # most texts; the others are slow tests
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in FIGURES]
+)
 def test_no_text_meets_another_or_leaves_the_figure(name, tmp_path, monkeypatch):
     figure = FIGURES[name]()
     found = shown_texts(figure, monkeypatch)
@@ -116,7 +127,13 @@ def test_png_and_svg_and_nothing_else(tmp_path):
         figures.save(figure, tmp_path / "a.pdf")
 
 
-@pytest.mark.parametrize("name", ["forest 12 4", "scatter 2 50 7", "scatter 2 10000 7", "matrix 12"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "scatter 2 50 7",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("forest 12 4", "scatter 2 10000 7", "matrix 12")),
+    ],
+)
 def test_the_same_figure_is_the_same_bytes(name):
     first, second = FIGURES[name](), FIGURES[name]()
     assert figures.svg(first) == figures.svg(second)
