@@ -115,7 +115,7 @@ LIGHT: dict[str, tuple[str, ...]] = {
         "meteor(language=other, normalize=lower, alpha=0.5, beam=3)",
     ),
     "learned": ("learned(file={learned})",),
-    "evalign": ("evalign(file={recipe})",),  # of the fake encoder; the one that ships is in REAL_SLOW
+    "evalign": ("evalign(file={recipe})",),  # of the fake encoder; the one that ships is in REAL
 }
 SKIPPED = {
     # The k largest cells of a repeated token may all lie in its own rows, so a text can miss itself.
@@ -129,7 +129,8 @@ SKIPPED = {
     "rouge9": ("whole-text",),
 }
 
-REAL_SLOW = (
+REAL = (
+    "bertscore",
     "evalign",
     "bertscore(layer=4+6)",
     "bertscore(overlong=truncate)",
@@ -220,7 +221,8 @@ def test_laws_with_100_000_characters(make_metric, spec: str) -> None:
     check_metric(metric, skip={*SHORT_LAWS, *SKIPPED.get(spec, ())} - {*SLOW_LAWS.get(metric.name, ())})
 
 
-@pytest.mark.parametrize("spec", ["bertscore", *(pytest.param(spec, marks=pytest.mark.slow) for spec in REAL_SLOW)])
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", REAL)
 @pytest.mark.usefixtures("minilm")
 def test_laws_with_a_real_model(make_metric, spec: str) -> None:
     check_metric(make_metric(spec), long_text=SOME_WINDOWS)

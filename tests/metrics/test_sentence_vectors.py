@@ -15,7 +15,7 @@ def texts(real_pairs):
     return list(candidates), list(references)
 
 
-@pytest.mark.parametrize("pooling", ["mean", "cls", "max"])
+@pytest.mark.parametrize("pooling", ["mean", *(pytest.param(name, marks=pytest.mark.slow) for name in ("cls", "max"))])
 def test_sbert_equals_sentence_transformers(texts, minilm, pooling):
     st = pytest.importorskip("sentence_transformers", reason="pip install 'evalign[dev]'")
     from sentence_transformers.models import Pooling, Transformer

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from corpus_samples import sample_document, synthetic_rows
-from screens import on_opposite_screens
+from screens import on_every_screen
 
 from evalign.render.export import write_html
 from evalign.types import Row
@@ -144,7 +144,7 @@ def test_brushing_text_and_flags_narrow_the_list(broken, opened):
     )
 
 
-@on_opposite_screens
+@on_every_screen
 def test_dragging_over_the_histogram_lists_those_rows(document, opened):
     page = opened(document)
     page.locator(".c-bin").first.scroll_into_view_if_needed()
@@ -278,7 +278,7 @@ def test_axe_finds_nothing(opened, axe, scheme):
     assert axe(page) == []
 
 
-@on_opposite_screens
+@on_every_screen
 def test_nothing_is_wider_than_a_narrow_screen(document, opened):
     page = opened(document, viewport={"width": 320, "height": 640})
     for summary in page.locator("summary").all():

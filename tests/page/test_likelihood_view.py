@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from laid_out_words import assert_letters_stay_joined
 from likelihood_samples import CANDIDATE, REFERENCE, fact, likelihood_file, settle, token
-from screens import on_opposite_screens
+from screens import on_every_screen
 
 from evalign.render.export import write_html
 from tiny_torch_models import build
@@ -179,7 +179,7 @@ def test_axe_finds_nothing(plain, open_page, axe, scheme, width):
     assert page.problems == []
 
 
-@on_opposite_screens
+@on_every_screen
 def test_nothing_is_wider_than_a_narrow_screen_or_too_small(plain, open_page):
     page = open_page(plain[0], viewport={"width": 320, "height": 800})
     token(page, 3).click()
@@ -209,7 +209,7 @@ def test_hostile_texts_stay_texts_here_and_in_files(model, tmp_path, open_page):
     assert page.problems == []
 
 
-@on_opposite_screens
+@on_every_screen
 def test_right_to_left_with_several_tokens_to_a_letter(model, tmp_path, open_page):
     found = likelihood_file(model, tmp_path / "a.html", *ARABIC)
     one = found.directions[DIRECTIONS[0]]

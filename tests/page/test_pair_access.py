@@ -5,7 +5,7 @@ import json
 
 import pytest
 from pair_samples import LINES, choose, facts, pair_file, settle, unit, words
-from screens import on_opposite_screens
+from screens import on_every_screen
 
 from evalign.render.export import bundle, page_file
 
@@ -120,7 +120,7 @@ def test_axe_finds_nothing_in_long_texts(long, open_page, axe):
     assert axe(page) == []
 
 
-@on_opposite_screens
+@on_every_screen
 @pytest.mark.parametrize("name", ["short", "long"])
 def test_nothing_is_wider_than_a_narrow_screen(name, request, open_page):
     page = open_page(request.getfixturevalue(name)[0], viewport={"width": 320, "height": 640})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from line_pixels import REACH, LinePixels, end_of_curve
 from pair_samples import LINES, MISPLACED, choose, pair_file, settle, unit, words
-from screens import on_opposite_screens
+from screens import on_every_screen
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def well_placed(page, least=1):
     return drawn["lines"]
 
 
-@on_opposite_screens
+@on_every_screen
 def test_there_is_a_line_for_every_choice(short, open_page):
     file, alignments, _ = short
     page = open_page(file)
@@ -46,7 +46,7 @@ def test_lines_of_other_matchings_are_their_cells(short, open_page, matching):
     assert drawn == {tuple(cell) for cell in alignments[matching].cells.tolist()}
 
 
-@on_opposite_screens
+@on_every_screen
 def test_lines_stay_on_their_words_after_scrolling_resizing_and_zooming(short, open_page):
     page = open_page(short[0], viewport={"width": 1100, "height": 420})
     count = well_placed(page)
@@ -65,7 +65,7 @@ def test_lines_stay_on_their_words_after_scrolling_resizing_and_zooming(short, o
     assert well_placed(page) == count
 
 
-@on_opposite_screens
+@on_every_screen
 def test_lines_stay_on_their_words_when_the_browser_zooms(short, open_page):
     page = open_page(short[0])
     count = well_placed(page)
@@ -79,7 +79,7 @@ def test_lines_stay_on_their_words_when_the_browser_zooms(short, open_page):
         assert canvas.evaluate("(canvas) => canvas.width") == pytest.approx(wide, abs=0.51)  # whole device pixels
 
 
-@on_opposite_screens
+@on_every_screen
 def test_panes_of_long_texts_scroll_alone_and_lines_follow(long, open_page):
     file, alignments, _ = long
     page = open_page(file)
@@ -100,7 +100,7 @@ def test_panes_of_long_texts_scroll_alone_and_lines_follow(long, open_page):
     well_placed(page)
 
 
-@on_opposite_screens
+@on_every_screen
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_lines_are_drawn_in_their_colours_up_to_the_edges_of_their_words(short, open_page, scheme):
     page = open_page(short[0], color_scheme=scheme, viewport={"width": 1280, "height": 1200})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from laid_out_words import assert_letters_stay_joined
 from pair_samples import FAKE, LINES, MISPLACED, facts, pair_file, settle, unit, words
-from screens import on_opposite_screens
+from screens import on_every_screen
 
 import evalign
 from evalign.matching.greedy import selection
@@ -48,7 +48,7 @@ MINIMAP = """(canvas) => {
 }"""
 
 
-@on_opposite_screens
+@on_every_screen
 @pytest.mark.parametrize("texts", [ARABIC, HEBREW], ids=["arabic", "hebrew"])
 def test_letters_stay_joined_and_run_from_right_to_left(texts, tmp_path, open_page, minilm):
     page = open_page(pair_file(tmp_path, *texts, spec="bertscore", every=False)[0])
@@ -152,7 +152,7 @@ def test_texts_of_512_tokens_have_panes_and_minimaps(tmp_path, open_page):
     assert page.problems == []
 
 
-@on_opposite_screens
+@on_every_screen
 def test_a_minimap_has_every_word_of_its_text_and_a_click_leads_there(tmp_path, open_page):
     page = open_page(pair_file(tmp_path, words(510, 1), words(510, 3), every=False)[0])
     settle(page)

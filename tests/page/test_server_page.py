@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from screens import on_opposite_screens
+from screens import on_every_screen
 
 import evalign
 from evalign.metrics.corpus_idf import count_idf
@@ -298,7 +298,7 @@ def test_axe_finds_nothing(server, open_server, open_page, axe, scheme):
     assert axe(open_page(f"{server}docs", color_scheme=scheme)) == []
 
 
-@on_opposite_screens
+@on_every_screen
 @pytest.mark.parametrize("width", [320, 700])
 def test_narrow_screens_do_not_scroll_sideways(open_server, width):
     page = open_server(viewport={"width": width, "height": 700})
