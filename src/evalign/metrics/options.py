@@ -37,10 +37,11 @@ def option_fields(metric: Any) -> list[dataclasses.Field[Any]]:
 
 
 def number_or_text(value: Any) -> int | str | None:
-    """A layer: `5` and "5" are the number, `4+6` and `last` stay text."""
-    if value is None or isinstance(value, int):
+    """A layer: `5` and "5" are the number, `4+6` and `last` stay text, and so do digits that no layer has."""
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
-    return int(value) if str(value).isdecimal() else str(value)
+    text = written(value)
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 6 else text
 
 
 def flag_or_text(value: Any) -> bool | str:
