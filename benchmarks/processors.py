@@ -1,6 +1,7 @@
 """Does a score depend on the processor? Every matching of the same pairs under several kernels, and what differs.
 
-    python benchmarks/processors.py [--pairs 1000] [--tree ANOTHER_CHECKOUT] [--under NAME...] [--json FILE]
+    python benchmarks/processors.py [--pairs 1000] [--tree ANOTHER_CHECKOUT] [--under NAME...]
+        [--encoder minilm|fake] [--json FILE]
 
 Each environment is a process of its own (evalign.testing.processors). Printed for each matching: the largest difference
 of any field of any pair from the first environment, and how many pairs differ by more than 1e-5. `--tree` measures
@@ -52,12 +53,14 @@ def texts(count: int) -> dict[str, tuple[str, list[tuple[str, str]]]]:
     }
 
 
-def scores(count: int) -> dict[str, dict[str, list[list[float]]]]:
+def scores(count: int, encoder: str | None) -> dict[str, dict[str, list[list[float]]]]:
     """Set -> matching -> fields of every pair, under the environment of this process."""
     import evalign
 
     tables: dict[str, dict[str, list[list[float]]]] = {}
     for name, (model, pairs) in texts(count).items():
+        if encoder not in (None, model):
+            continue
         tables[name] = {}
         for matching, spec in MATCHINGS.items():
             metric = evalign.metric(spec.format(f"model={model}"))
@@ -66,20 +69,22 @@ def scores(count: int) -> dict[str, dict[str, list[list[float]]]]:
     return tables
 
 
-def measured(environment: dict[str, str], count: int, tree: Path | None) -> dict:
-    command = [sys.executable, __file__, "--worker", "--pairs", str(count)]
+def measured(environment: dict[str, str], options: argparse.Namespace) -> dict:
+    command = [sys.executable, __file__, "--worker", "--pairs", str(options.pairs)]
+    command += ["--encoder", options.encoder] if options.encoder else []
+    tree: Path | None = options.tree
     extra = {"PYTHONPATH": str(tree / "src")} if tree else {}
     environment = os.environ | {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"} | environment | extra
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def worker(count: int) -> None:
+def worker(count: int, encoder: str | None) -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src/evalign/testing"))
     import processors as simulated  # the older checkout may not have it
 
     simulated.prepare()
-    print(json.dumps(scores(count)))
+    print(json.dumps(scores(count, encoder)))
 
 
 def differences(first: dict, other: dict) -> dict[str, dict[str, tuple[float, int]]]:
@@ -100,10 +105,11 @@ def main() -> None:
     parser.add_argument("--tree", type=Path)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--under", nargs="*", help="some of the environments; default: all")
+    parser.add_argument("--encoder", choices=("minilm", "fake"), help="only its pairs")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        return worker(options.pairs)
+        return worker(options.pairs, options.encoder)
     from evalign.testing.processors import environments  # the worker may run an older checkout, without it
 
     worst: dict[str, dict[str, tuple[float, int, str]]] = {}
@@ -111,7 +117,7 @@ def main() -> None:
     for name, environment in environments().items():
         if options.under and name not in options.under:
             continue
-        table = measured(environment, options.pairs, options.tree)
+        table = measured(environment, options)
         first = first or table
         for group, matchings in differences(first, table).items():
             for matching, (apart, count) in matchings.items():
