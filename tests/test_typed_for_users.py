@@ -50,7 +50,7 @@ def test_what_a_metric_can_do_is_known_to_type_checkers(tmp_path):
     assert 'Revealed type is "int | str | None"' in said.replace("builtins.", "").replace(
         "Union[int, str, None]", "int | str | None"
     )
-    assert said.count('Revealed type is "evalign.types.Alignment"') == 2
+    assert len(re.findall(r'Revealed type is "evalign[.\w]*\.Alignment"', said)) == 2
     assert '"Metric" has no attribute "align"' in said
 
 
