@@ -165,7 +165,8 @@ def finish(page: StudyPage, out: Path, ctx: click.Context) -> None:
     save_study(page, out)
     console = stdout_console()
     console.print(*(Text(sentence) for sentence in page.about[1:]), sep="\n")
-    console.print(_terminal_table(page.summary))
+    for table in (*(page.claims.tables if page.claims is not None else ()), page.summary):
+        console.print(_terminal_table(table))
     console.print(Text(f"{out / PAGE}: what is seen; beside it the figures (PNG, SVG) and their numbers (CSV)"))
     for sentence in page.lacking:
         click.echo(f"missing: {sentence}", err=True)

@@ -81,9 +81,7 @@ class Drawing:
         save(self.figure, files[0])
         with whole_file(files[1]) as stream:
             stream.write(self.svg)
-        with whole_file(files[2]) as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerows([_csv_cell(value) for value in line] for line in (self.columns, *self.numbers))
+        save_numbers(files[2], self.columns, self.numbers)
         return files
 
 
@@ -139,6 +137,13 @@ def save(figure: Figure, path: Path) -> None:
     content = FILES[path.suffix](figure)
     with whole_file(path, binary=True) as stream:
         stream.write(content)
+
+
+def save_numbers(path: Path, columns: Sequence[str], lines: Sequence[Sequence[Any]]) -> None:
+    """Writes a CSV file, whole or not at all: floats with six digits, None as an empty cell."""
+    with whole_file(path) as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerows([_csv_cell(value) for value in line] for line in (columns, *lines))
 
 
 def make_folder(folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evalign.render.html import figure, items, page, section, table, text
 from evalign.render.study.page import Plate, StudyPage, StudyTable
 
-MOST_NAMES = 4
+MOST_NAMES = 5
 STYLE = """main p,main ul{max-width:70rem;overflow-wrap:anywhere}
 .missing{border-left:4px solid var(--q0-edge);padding:.2rem .8rem;background:var(--soft)}
 main thead th{white-space:normal;max-width:10rem}main tbody th[scope=row]{min-width:8rem}
@@ -17,14 +17,16 @@ main thead th{white-space:normal;max-width:10rem}main tbody th[scope=row]{min-wi
 
 def study_html(study: StudyPage) -> str:
     """The whole page; the same study gives the same bytes."""
+    opening = () if study.claims is None else (study.claims,)
     content = [
         _paragraphs(study.about),
         _lacking(study),
+        *(section(plate.name, plate.title, _plate(plate)) for plate in opening),
         _table(study.summary),
         *(section(plate.name, plate.title, _plate(plate)) for plate in study.plates),
         section("made", "How this was made", f"<ul>{items(study.notes)}</ul>"),
     ]
-    return page(study.title, STYLE, [(plate.name, plate.title) for plate in study.plates], "".join(content))
+    return page(study.title, STYLE, [(plate.name, plate.title) for plate in study.sections], "".join(content))
 
 
 def _lacking(study: StudyPage) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evalign.render.labels import showable
-from evalign.render.study.page import StudyPage, StudyTable
+from evalign.render.study.page import Plate, StudyPage, StudyTable
 
 ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 
@@ -23,20 +23,27 @@ def _lines(page: StudyPage) -> Iterator[str]:
         yield "Missing here:\n"
         yield from (f"- {_text(sentence)}" for sentence in page.lacking)
         yield ""
+    if page.claims is not None:
+        yield from _plate(page.claims)
+        yield "## In short\n"
     yield from _table(page.summary)
     for plate in page.plates:
-        yield f"## {_text(plate.title)}\n"
-        if plate.missing:
-            yield f"Not made: {_text(plate.missing)}\n"
-        if plate.drawing is not None:
-            yield f"![{_text(plate.title)}]({plate.name}.png)\n"
-            yield f"*{_text(plate.drawing.caption)}*\n"
-        for sentence in plate.said:
-            yield f"{_text(sentence)}\n"
-        for table in plate.tables:
-            yield from _table(table)
+        yield from _plate(plate)
     yield "## How this was made\n"
     yield from (f"- {_text(note)}" for note in page.notes)
+
+
+def _plate(plate: Plate) -> Iterator[str]:
+    yield f"## {_text(plate.title)}\n"
+    if plate.missing:
+        yield f"Not made: {_text(plate.missing)}\n"
+    if plate.drawing is not None:
+        yield f"![{_text(plate.title)}]({plate.name}.png)\n"
+        yield f"*{_text(plate.drawing.caption)}*\n"
+    for sentence in plate.said:
+        yield f"{_text(sentence)}\n"
+    for table in plate.tables:
+        yield from _table(table)
 
 
 def _table(table: StudyTable) -> Iterator[str]:
