@@ -19,6 +19,14 @@ MATCHINGS = {
 TRANSPORT = "transport"  # carries masses instead of selecting cells: moverscore's
 HOMES = {TRANSPORT: "evalign.matching.transport:Transport"}
 METHODS = ("exact", "row-mask", "recursive-argmax", "recursive-topk", "auction-topk", "auction")  # of lisascore
+PAPER_NAMES = {
+    "stock": "exact",
+    "row-masking": "row-mask",
+    "recursive-top-k": "recursive-topk",
+    "aggressive-auction": "auction-topk",
+    "aggressive-auction-topk": "auction-topk",
+    "aggressive-auction-top-k": "auction-topk",
+}  # the LiSAScore paper's words -> names here
 PRESETS = ("paper", "mean", "authors", "authors-as-published")  # of the recursive methods
 
 
@@ -27,9 +35,15 @@ def every_name() -> tuple[str, ...]:
     return (*MATCHINGS, *HOMES)
 
 
+def named(words: str) -> str:
+    """A matching's name here, from that or from the paper's words for it: `stock`, `Row masking`."""
+    return PAPER_NAMES.get(words.strip().lower().replace(" ", "-").replace("_", "-"), words)
+
+
 def matching_class(kind: str) -> type[Matching]:
     """The class behind a name."""
     homes = MATCHINGS | HOMES
+    kind = named(kind)
     if kind not in homes:
         raise SpecError(f"unknown matching {kind!r}; {nearest(kind, homes)}")
     module, _, attribute = homes[kind].partition(":")

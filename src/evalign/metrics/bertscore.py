@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evalign.matching.base import Matching
-from evalign.matching.registry import MATCHINGS, matching_class
+from evalign.matching.registry import MATCHINGS, matching_class, named
 from evalign.metrics.matching_metric import PRFMetric
 from evalign.metrics.options import option
 
@@ -22,7 +22,7 @@ class BERTScore(PRFMetric):
     name: ClassVar[str] = "bertscore"
     about: ClassVar[str] = "greedy matching of contextual token vectors (Zhang et al. 2020)"
 
-    matching: str = option("greedy", "how tokens find partners", MATCHINGS)
+    matching: str = option("greedy", "how tokens find partners", MATCHINGS, rename=named)
 
     @property
     def matcher(self) -> Matching:

@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evalign.errors import SpecError
+from evalign.matching.assignment.recursion import FACTORS, MOST_ROUNDS
 from evalign.matching.base import Matched, Matching
-from evalign.matching.registry import METHODS, PRESETS, matching_class
+from evalign.matching.registry import METHODS, PRESETS, matching_class, named
 from evalign.metrics.matching_metric import PRFMetric, prf
-from evalign.metrics.options import option
+from evalign.metrics.options import number_within, option, whole_number_within
 from evalign.metrics.token_metric import Side
 from evalign.types import Floats
 
@@ -31,8 +32,14 @@ class LiSAScore(PRFMetric):
     name: ClassVar[str] = "lisascore"
     about: ClassVar[str] = "linear sum assignment of contextual token vectors (Mander & Phillips)"
 
-    method: str = option("exact", "how the assignment is found", METHODS)
+    method: str = option("exact", "how the assignment is found", METHODS, rename=named)
     preset: str = option("paper", "constants of the recursive methods", PRESETS)
+    rounds: int | None = option(
+        None, "of the recursive methods, instead of the preset's", parse=whole_number_within("rounds", 0, MOST_ROUNDS)
+    )
+    factor: float | None = option(
+        None, "that rivals are divided by, instead of the preset's", parse=number_within("factor", *FACTORS)
+    )
     strict: bool = option(False, "repair the results of methods that use a token twice")
     denominator: str = option("own", "divide by each side's own weight, or by the smaller or larger one", DENOMINATORS)
     objective: str = option("similarity", "maximise similarity, or similarity weighted by IDF", OBJECTIVES)
@@ -43,12 +50,13 @@ class LiSAScore(PRFMetric):
         """The method with those of the options that it has."""
         method: Any = matching_class(self.method)
         known = {setting.name for setting in fields(method)}
-        if self.preset != "paper" and "preset" not in known:
-            raise SpecError(f"preset={self.preset} says nothing about method={self.method}")
+        for key, default in (("preset", "paper"), ("rounds", None), ("factor", None)):
+            if (value := getattr(self, key)) != default and key not in known:
+                raise SpecError(f"{key}={value} says nothing about method={self.method}: it has no recursion")
         if not 0 < self.eps < math.inf:
             raise SpecError(f"eps={self.eps}: expected a positive number")
-        options = {"preset": self.preset, "eps": self.eps, "strict": self.strict}
-        options["weighted"] = self.objective == "weighted"
+        given = ("preset", "rounds", "factor", "eps", "strict")
+        options = {key: getattr(self, key) for key in given} | {"weighted": self.objective == "weighted"}
         matching: Matching = method(**{key: value for key, value in options.items() if key in known})
         return matching
 

@@ -7,6 +7,7 @@ they are accepted, but neither compared nor printed, so two metrics that differ 
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABCMeta
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,9 +21,13 @@ def option(
     choices: Collection[str] = (),
     parse: Callable[[Any], Any] | None = None,
     least: int | None = None,
+    rename: Callable[[str], str] = str,
 ) -> Any:
-    """A metric's option: its default, one line of help, its values if they are few, how it is read, and its minimum."""
-    metadata = {"about": about, "choices": choices, "parse": parse, "least": least}
+    """A metric's option: its default, one line of help, its values if they are few, how it is read, and its minimum.
+
+    `rename` turns other names of a value into the one that is printed.
+    """
+    metadata = {"about": about, "choices": choices, "parse": parse, "least": least, "rename": rename}
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -42,6 +47,38 @@ def number_or_text(value: Any) -> int | str | None:
         return value
     text = written(value)
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 6 else text
+
+
+def whole_number_within(name: str, least: int, most: int) -> Callable[[Any], int | None]:
+    """How an option is read that is a whole number between two others, or not given."""
+
+    def parse(value: Any) -> int | None:
+        if value is None:
+            return None
+        text = written(value)
+        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else -1
+        if not least <= number <= most:
+            raise SpecError(f"{name}={text}: expected a whole number from {least} to {most:,}")
+        return number
+
+    return parse
+
+
+def number_within(name: str, least: float, most: float) -> Callable[[Any], float | None]:
+    """The same for any number."""
+
+    def parse(value: Any) -> float | None:
+        if value is None:
+            return None
+        try:
+            number = float(written(value))
+        except ValueError:
+            number = math.nan
+        if not least <= number <= most:
+            raise SpecError(f"{name}={written(value)}: expected a number from {least:g} to {most:,g}")
+        return number
+
+    return parse
 
 
 def flag_or_text(value: Any) -> bool | str:
@@ -68,7 +105,7 @@ def coerced(item: dataclasses.Field[Any], value: Any) -> Any:
         if least is not None and number < least:
             raise SpecError(f"{item.name}={value}: expected a whole number of at least {least}")
         return number
-    text = None if value is None else written(value)
+    text = None if value is None else item.metadata.get("rename", str)(written(value))
     choices = item.metadata.get("choices", ())
     if choices and text not in choices:
         raise SpecError(f"{item.name}={text}: {nearest(str(text), choices)}")

@@ -42,6 +42,7 @@ METRICS = {
     "evalign": "Evalign",
 }
 
+PAPER_NAMES = {"clipscore": "endtoken", "sentence-bert": "sbert"}  # papers' words for metrics, for hints
 GROUPS = {"rouge": ("rouge1", "rouge2", "rougeL", "rougeLsum")}
 
 
@@ -89,7 +90,8 @@ def metric_class(name: str) -> type[Metric]:
     if name in GROUPS:
         raise SpecError(f"{name} stands for {', '.join(GROUPS[name])}; name one of them")
     if name not in METRICS:
-        raise SpecError(f"unknown metric {name!r}; {nearest(name, METRICS)}")
+        meant = PAPER_NAMES.get(name.lower())
+        raise SpecError(f"unknown metric {name!r}; {f'did you mean {meant}?' if meant else nearest(name, METRICS)}")
     kind: type[Metric] = getattr(evalign, METRICS[name])
     return kind
 

@@ -22,34 +22,50 @@ from evalign.matching.ties import displacement
 
 SHORTER = -1  # as many rounds as the short side has tokens
 AS_PUBLISHED = "authors-as-published"
+MOST_ROUNDS = 1000
+FACTORS = (0.001, 1000.0)  # smallest and largest
 
 
 @dataclass(frozen=True)
 class Recursion(Assignment):
-    """A recursion with the constants of a preset; `rounds` overrides its number of rounds."""
+    """A recursion with the constants of a preset, which `rounds` and `factor` override."""
 
     constants: ClassVar[dict[str, tuple[float, int]]]  # preset -> factor, rounds
 
     preset: str = "paper"
     rounds: int | None = None
+    factor: float | None = None
 
     def __post_init__(self) -> None:
         if self.preset not in PRESETS:
             raise SpecError(f"unknown preset {self.preset!r}; {nearest(self.preset, PRESETS)}")
         if self.preset not in self.constants:
             raise SpecError(f"preset={self.preset} says nothing about method={self.kind}")
-        if self.rounds is not None and self.rounds < 0:
-            raise SpecError(f"rounds={self.rounds}: expected 0 or more")
+        if self.rounds is not None and not 0 <= self.rounds <= MOST_ROUNDS:
+            raise SpecError(f"rounds={self.rounds}: expected 0 to {MOST_ROUNDS:,}")
+        if self.factor is not None and not FACTORS[0] <= self.factor <= FACTORS[1]:
+            raise SpecError(f"factor={self.factor}: expected {FACTORS[0]:g} to {FACTORS[1]:,g}")
+        if self.preset == AS_PUBLISHED and (self.rounds is not None or self.factor is not None):
+            raise SpecError(f"preset={AS_PUBLISHED} has no rounds: its rounds and factor cannot be set")
+
+    @property
+    def own_constants(self) -> tuple[float, int]:
+        """The factor and the rounds that are used."""
+        factor, rounds = self.constants[self.preset]
+        return factor if self.factor is None else self.factor, rounds if self.rounds is None else self.rounds
 
     @property
     def variant(self) -> list[str]:
-        """The preset."""
-        return [self.preset]
+        """The preset, and what overrides it."""
+        overrides = {"rounds": self.rounds, "factor": self.factor}
+        return [self.preset, *(f"{key}={value!r}" for key, value in overrides.items() if value is not None)]
 
     @classmethod
     def own_option(cls, setting: str) -> dict[str, Any]:
-        """A preset."""
-        return {"preset": setting}
+        """A preset, `rounds=8` or `factor=2.0`."""
+        key, equals, value = setting.partition("=")
+        kinds: dict[str, type[int | float]] = {"rounds": int, "factor": float}
+        return {key: kinds[key](value)} if equals and key in kinds else {"preset": setting}
 
     def positions(self, masks: Masks) -> Array:
         """The authors' programs take the lowest index, whatever its distance."""
@@ -57,8 +73,7 @@ class Recursion(Assignment):
 
     def select(self, values: Array, distance: Array, masks: Masks) -> Array:
         """The recursion, then the method's own choice."""
-        factor, rounds = self.constants[self.preset]
-        rounds = rounds if self.rounds is None else self.rounds
+        factor, rounds = self.own_constants
         steps = shorter(masks) if rounds == SHORTER else shorter(masks) * 0 + rounds
         return self.choose(sharpened(values, masks, factor, steps), distance, masks)
 
@@ -68,7 +83,7 @@ class Recursion(Assignment):
 
     def steps(self, similarity: Array, weights: Weights) -> list[Step]:
         """What would be selected after 0, 1, 2, ... rounds."""
-        rounds = self.constants[self.preset][1] if self.rounds is None else self.rounds
+        _, rounds = self.own_constants
         rounds = min(similarity.shape) if rounds == SHORTER else rounds
         told, before = [], None
         for number in range(rounds + 1):
@@ -132,11 +147,14 @@ def sharpened(similarity: Array, masks: Masks, factor: float, rounds: Array) -> 
     values = xp.where(valid, similarity, -xp.inf)
     rivalry = (masks[0].sum(-1) > 1) & (masks[1].sum(-1) > 1)  # one token has no rival
     padded = not bool(valid.all())
+    whole_matrix: dict[str, Any] = {"axis": (1, 2), "keepdims": True}
     for step in range(int(rounds.max()) if len(rounds) else 0):
-        stepped = values - _rivals(values, masks) / factor
+        stepped = _rivals(values, masks)
+        stepped /= -factor  # in place: new memory for large matrices costs more than the arithmetic
+        stepped += values
         stepped = xp.where(valid, stepped, 0.0) if padded else stepped  # -inf has no gradient
         # The selection does not change when all values are scaled; unscaled they overflow after some 90 steps.
-        peak = xp.amax(xp.abs(stepped), axis=(1, 2), keepdims=True)
+        peak = xp.maximum(xp.amax(stepped, **whole_matrix), -xp.amin(stepped, **whole_matrix))
         stepped = stepped / xp.where(peak > 0, peak, 1.0)
         going = rivalry & (step < rounds)
         whole = not padded and bool(going.all())
