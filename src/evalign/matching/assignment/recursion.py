@@ -7,16 +7,19 @@ assignment: a row or a column can be used twice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from operator import getitem
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from evalign.errors import SpecError, nearest
 from evalign.matching.arrays import Array, indices, namespace, shorter, top_two, valid_cells
-from evalign.matching.assignment.base import Assignment
+from evalign.matching.assignment.base import Assignment, violations
 from evalign.matching.assignment.one_sided import best_of_columns, best_of_short_side, largest_cells
-from evalign.matching.base import Masks, Step, Weights
+from evalign.matching.base import Masks, Matched, Step, Weights, cell_values
 from evalign.matching.registry import PRESETS
 from evalign.matching.ties import displacement
 
@@ -81,13 +84,22 @@ class Recursion(Assignment):
         """Every token of the short side takes its best cell."""
         return best_of_short_side(values, distance, masks)
 
+    def by_rounds(self, similarity: Array, most: int, weights: Weights | None = None) -> Iterator[Matched]:
+        """One matrix (n, m) after 0, 1, 2, ... `most` rounds, as this method would choose then; nothing is repaired."""
+        sides = None if weights is None else (weights[0][None], weights[1][None])
+        values, masks = self.prepared(similarity[None], sides, None)
+        distance, steps = self.positions(masks), shorter(masks) * 0 + most
+        for sharp in sharpening(values, masks, self.own_constants[0], steps):
+            cells = self.choose(sharp, distance, masks)
+            notes = {"violations": violations(cells)[0]}
+            yield Matched(*cell_values(similarity, cells[0]), partial(getitem, cells, 0), notes=notes)
+
     def steps(self, similarity: Array, weights: Weights) -> list[Step]:
         """What would be selected after 0, 1, 2, ... rounds."""
         _, rounds = self.own_constants
         rounds = min(similarity.shape) if rounds == SHORTER else rounds
         told, before = [], None
-        for number in range(rounds + 1):
-            matched = replace(self, rounds=number, strict=False).solve(similarity, weights)
+        for number, matched in enumerate(self.by_rounds(similarity, rounds, weights)):
             new = matched.cells if before is None else matched.cells & ~before
             before = matched.cells
             title = f"after {number} rounds: {int(matched.notes['violations'])} used twice"
@@ -142,11 +154,19 @@ class AuctionTopk(Recursion):
 
 def sharpened(similarity: Array, masks: Masks, factor: float, rounds: Array) -> Array:
     """The matrix after `rounds` (batch,) steps; -inf where there is no token."""
+    for values in sharpening(similarity, masks, factor, rounds):
+        last = values
+    return last
+
+
+def sharpening(similarity: Array, masks: Masks, factor: float, rounds: Array) -> Iterator[Array]:
+    """The matrix before the first step, and after each."""
     xp = namespace(similarity)
     valid = valid_cells(masks)
     values = xp.where(valid, similarity, -xp.inf)
     rivalry = (masks[0].sum(-1) > 1) & (masks[1].sum(-1) > 1)  # one token has no rival
     padded = not bool(valid.all())
+    yield values
     whole_matrix: dict[str, Any] = {"axis": (1, 2), "keepdims": True}
     for step in range(int(rounds.max()) if len(rounds) else 0):
         stepped = _rivals(values, masks)
@@ -159,7 +179,7 @@ def sharpened(similarity: Array, masks: Masks, factor: float, rounds: Array) -> 
         going = rivalry & (step < rounds)
         whole = not padded and bool(going.all())
         values = stepped if whole else xp.where(valid & going[:, None, None], stepped, values)
-    return values
+        yield values
 
 
 def _rivals(values: Array, masks: Masks) -> Array:
