@@ -100,14 +100,17 @@ LIGHT: dict[str, tuple[str, ...]] = {
         "rouge1(mode=rouge155)",
         "rouge1(mode=rouge155, multiref=best, stem=true, alpha=0.8)",
         "rouge1(words=10)",
+        "rouge1(multiref=average)",
+        "rouge1(multiref=max-recall)",
     ),
     **{f"rouge{order}": (f"rouge{order}",) for order in range(2, 10)},
     "rougeL": ("rougeL", "rougeL(mode=rouge155)", "rougeL(bytes=200)"),
     "rougeLsum": ("rougeLsum", "rougeLsum(sentences=split)"),
-    "rougeMEAD": ("rougeMEAD(sentences=split)",),
-    "rougeW": ("rougeW", "rougeW(mode=rouge155)"),
+    "rougeMEAD": ("rougeMEAD", "rougeMEAD(sentences=split, multiref=average)"),
+    "rougeW": ("rougeW", "rougeW(mode=rouge155)", "rougeW(weight=2k-1, multiref=max-recall)"),
     "rougeS": ("rougeS", "rougeS(skip=4)"),
     "rougeSU": ("rougeSU", "rougeSU(mode=rouge155, skip=4)"),
+    "lcsr": ("lcsr", "lcsr(tokens=ascii, stem=true, stopwords=true, multiref=mean)"),
     "meteor": (
         "meteor",
         "meteor(task=adq, modules=exact+stem+synonym, normalize=no-punctuation)",
@@ -146,7 +149,7 @@ REAL = (
     "endtoken",
     "moverscore(model=fake, transport=sinkhorn)",
 )
-SOME_WINDOWS = 10_000  # characters: enough to need several windows
+SOME_WINDOWS = 6_000  # characters: enough to need several windows
 SLOW_LAWS = {"ter": ("row-order", "batch-size", "other-rows", "repetition", "identity")}  # 25 s together
 SHORT_LAWS = set(LAWS) - {"unicode", "whole-text"}  # those that read no long text
 LEARNED = ("bertscore(model=fake, layer=1).*", "lisascore(model=fake, layer=2)", "chrf", "length-ratio")

@@ -4,6 +4,9 @@ One name per line. The last lines are former names, still read.
 """
 
 from evalign.analysis.agreement import judge as judge
+from evalign.analysis.audit.run import audit as audit
+from evalign.analysis.audit.values import Audit as Audit
+from evalign.analysis.audit.values import AuditPlan as AuditPlan
 from evalign.analysis.comparison.run import compare as compare
 from evalign.encoders.loading import keep_embeddings as keep_embeddings
 from evalign.errors import EvalignError as EvalignError
@@ -28,6 +31,7 @@ from evalign.metrics.evalign_metric import Evalign as Evalign
 from evalign.metrics.learned import Learned as Learned
 from evalign.metrics.lexical.bleu import BLEU as BLEU
 from evalign.metrics.lexical.chrf import ChrF as ChrF
+from evalign.metrics.lexical.lcsr import LCSR as LCSR
 from evalign.metrics.lexical.meteor.metric import Meteor as Meteor
 from evalign.metrics.lexical.readability import FKGL as FKGL
 from evalign.metrics.lexical.readability import SMOG as SMOG

@@ -248,7 +248,17 @@ def test_splitter(text: str, sentences: list[str]) -> None:
         ("rouge1(mode=rouge155, stem=german)", "write stem=true"),
         ("rouge1(mode=rouge155, beta=2)", "takes alpha"),
         ("rouge1(mode=rouge155, multiref=mean)", "average, best"),
-        ("rouge1(multiref=average)", "best, mean"),
+        ("rouge1(multiref=averge)", "average"),
+        ("rouge1(mode=rouge155, multiref=max-recall)", "average, best"),
+        ("rougeW(multiref=average)", "pools counts"),
+        ("rougeLsum(sentences=line)", "lines"),
+        ("rougeLsum(mode=rouge155, sentences=auto)", "lines are sentences"),
+        ("rougeW(weight=heavy)", "such as 2k-1"),
+        ("rougeW(weight=2k+1)", "such as 2k-1"),
+        ("rougeW(weight=2k-0)", "f.x.y. > f.x. . f.y."),
+        ("rougeW(weight=k-1)", "a above b"),
+        ("rougeW(weight=9999999k-1)", "up to 1,000,000"),
+        ("rougeW(mode=rouge155, weight=2k-1)", "which has k.weight"),
         ("rouge1(alpha=2)", "from 0 to 1"),
         ("rouge1(alpha=0.3, beta=1)", "give one"),
         ("rouge1(beta=-1)", "P/R"),
@@ -269,6 +279,8 @@ def test_senseless_options(spec: str, hint: str) -> None:
 
 @pytest.mark.parametrize("spec", [
     "rouge1", "rougeL(tokens=ascii, stem=nltk-porter)", "rougeLsum(stem=true, sentences=split)", "rougeW(weight=1.5)",
+    "rougeW(weight=2.50k-0.00001)", "rouge2(multiref=max-recall)", "rougeSU(multiref=average)",
+    "rougeLsum(tokens=ascii, sentences=auto)", "rougeLsum(tokens=ascii)", "rougeMEAD(sentences=lines)",
     "rougeSU(skip=4, beta=P/R)", "rougeS(beta=2.5, words=100)", "rouge2(mode=rouge155, stem=true, stopwords=true)",
     "rougeW(mode=rouge155, alpha=0.8, multiref=best, bytes=665)", "rougeMEAD(stem=german, multiref=mean)",
 ])  # fmt: skip

@@ -31,6 +31,7 @@ METRICS = {
     "rougeW": "RougeW",
     "rougeS": "RougeS",
     "rougeSU": "RougeSU",
+    "lcsr": "LCSR",
     "bleu": "BLEU",
     "chrf": "ChrF",
     "ter": "TER",

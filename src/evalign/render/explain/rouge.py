@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from rich.console import Group, RenderableType
 
-from evalign.metrics.lexical.rouge.metrics import RougeMEAD, RougeW, UnionLCS
+from evalign.metrics.lexical.lcsr import LCSR
+from evalign.metrics.lexical.rouge import lcs
+from evalign.metrics.lexical.rouge.metrics import RougeW
 from evalign.metrics.lexical.rouge.options import OWN_RATIO
 from evalign.metrics.lexical.rouge.reading import Reading, shared_reader
 from evalign.metrics.lexical.rouge.scoring import Rouge
-from evalign.render.explain.parts import heading, line, more_line
-from evalign.render.explain.rouge_steps import Pair, steps
+from evalign.render.explain.parts import ending, heading, line, more_line, score_pair
+from evalign.render.explain.rouge_steps import Pair, lcs_path, shares_written, steps
 from evalign.render.tables import signature_line
 from evalign.render.terminal import visible
 
@@ -32,6 +34,25 @@ def explain_rouge(metric: Rouge, candidate: str, reference: str) -> RenderableTy
     return Group(*parts, signature_line(report.signature))
 
 
+def explain_lcsr(metric: LCSR, candidate: str, reference: str) -> RenderableType:
+    """The common subsequence, and its length by that of the longer text."""
+    scorer, segment = score_pair(metric, candidate, reference)
+    own, other, words = shared_reader(metric.reading()).shown(candidate, reference)
+    pair = Pair(own, other, {letter: visible(word) for letter, word in words.items()})
+    parts: list[RenderableType] = [heading("1. Words"), *_words("candidate", own, pair)]
+    parts += _words("reference", other, pair)
+    if own.letters and other.letters:
+        lengths = len(own.letters), len(other.letters)
+        (hits,) = lcs.lcs_lengths([own.letters], [other.letters])
+        parts += [
+            heading("2. Longest common subsequence: reference down, candidate across"),
+            *lcs_path(pair, 1, lcs.lcs_cells),
+            heading("3. By the longer text"),
+            line(f"LCSR = {hits} / max({lengths[0]}, {lengths[1]}) = {segment.scores['score']:.5f}"),
+        ]
+    return Group(*parts, *ending(metric, segment, scorer.signature))
+
+
 def _words(name: str, reading: Reading, pair: Pair) -> list[RenderableType]:
     """The words of one side as they are compared: one line per sentence, the first ones of a long text."""
     lines = [line(f"{name}: {len(reading.letters)} words", "dim")]
@@ -47,22 +68,16 @@ def _words(name: str, reading: Reading, pair: Pair) -> list[RenderableType]:
 def _arithmetic(metric: Rouge, pair: Pair, f: float) -> list[RenderableType]:
     """Precision and recall as fractions, and F with its numbers."""
     shares = [float(side[0]) for side in metric.pairs([pair.candidate], [pair.reference])]
-    lengths = len(pair.candidate.letters), len(pair.reference.letters)
-    counts = metric.counts(pair.candidate, pair.reference)
-    totals = counts.peer, counts.model
     script = metric.mode == "rouge155"
     if script:
+        counts = metric.counts(pair.candidate, pair.reference)
+        totals = counts.peer, counts.model
         shares = [round(metric.ratio(counts.hit, total), 5) if total else 0.0 for total in totals]
         fractions = [f"{counts.hit:.5g} / {total:.5g}" for total in totals]
-    elif isinstance(metric, RougeW):  # WLCS / f(n)
-        power = metric.weight
-        values = [share**power * float(n) ** power for share, n in zip(shares, lengths, strict=True)]
-        fractions = [f"{value:.4f} / {n}^{power:g}" for value, n in zip(values, lengths, strict=True)]
+        if isinstance(metric, RougeW):
+            fractions = [f"({fraction}) ^ (1 / {metric.weight:g})" for fraction in fractions]
     else:
-        units = lengths if isinstance(metric, RougeMEAD | UnionLCS) else totals
-        fractions = [f"{share * n:.0f} / {n:.0f}" for share, n in zip(shares, units, strict=True)]
-    if isinstance(metric, RougeW):
-        fractions = [f"({fraction}) ^ (1 / {metric.weight:g})" for fraction in fractions]
+        fractions = shares_written(metric, pair, shares)
     return [
         heading(f"3. Shares{', rounded to five places' if script else ''}"),
         line(f"P = {fractions[0]} = {shares[0]:.5f}"),

@@ -15,6 +15,7 @@ from rich.text import Text
 from evalign.metrics.lexical.rouge import lcs
 from evalign.metrics.lexical.rouge.metrics import RougeL, RougeMEAD, RougeN, RougeS, RougeSU, RougeW, UnionLCS
 from evalign.metrics.lexical.rouge.reading import Reading
+from evalign.metrics.lexical.rouge.run_weights import Line, RunWeight
 from evalign.metrics.lexical.rouge.scoring import Rouge
 from evalign.render.explain.parts import heading, line, matrix, more_line, pairs_table
 from evalign.types import Floats
@@ -43,6 +44,21 @@ def steps(metric: Rouge, pair: Pair) -> list[RenderableType]:
     return next(STEPS[kind] for kind in type(metric).__mro__ if kind in STEPS)(metric, pair)
 
 
+def shares_written(metric: Rouge, pair: Pair, shares: Sequence[float]) -> list[str]:
+    """Precision and recall of mode=paper as the fractions they are."""
+    readings = pair.candidate, pair.reference
+    if not isinstance(metric, RougeW):
+        units = [metric.units(reading) for reading in readings]
+        return [f"{value * total:.0f} / {total}" for value, total in zip(shares, units, strict=True)]
+    weight = metric.run_weight
+    value = lcs.weighted_length(pair.candidate.letters, pair.reference.letters, weight)
+    lengths = [len(reading.letters) for reading in readings]
+    if isinstance(weight, Line):
+        words = f"(({value:.4f} + {weight.gap:g}) / {weight.slope:g})" if value else "0"
+        return [f"{words} / {length}" for length in lengths]
+    return [f"({value:.4f} / {length}^{weight:g}) ^ (1 / {weight:g})" for length in lengths]
+
+
 def _ngrams(metric: RougeN, pair: Pair) -> list[RenderableType]:
     candidate, reference = (_grams(reading.letters, metric.n) for reading in (pair.candidate, pair.reference))
     both = candidate & reference
@@ -65,7 +81,7 @@ def _longest(metric: RougeL, pair: Pair) -> list[RenderableType]:
         return _union(metric, pair)
     return [
         heading("2. Longest common subsequence: reference down, candidate across"),
-        *_path(pair, 1, lcs.lcs_cells),
+        *lcs_path(pair, 1, lcs.lcs_cells),
         line(f"{lcs.lcs_lengths([pair.reference.letters], [pair.candidate.letters])[0]} words"),
     ]
 
@@ -75,7 +91,7 @@ def _union(metric: UnionLCS, pair: Pair) -> list[RenderableType]:
     return [title, *_marked(pair, metric.counted(pair.candidate, pair.reference))]
 
 
-def _path(pair: Pair, weight: float, find: Callable[[str, str], lcs.Cells]) -> list[RenderableType]:
+def lcs_path(pair: Pair, weight: RunWeight, find: Callable[[str, str], lcs.Cells]) -> list[RenderableType]:
     """The table of LCS values, where it fits, and the words on the path; nothing of very long texts."""
     reference, candidate = pair.reference.letters, pair.candidate.letters
     if len(reference) * len(candidate) > LISTED_CELLS:
@@ -114,16 +130,18 @@ def _best_pairs(metric: RougeMEAD, pair: Pair) -> list[RenderableType]:
 
 
 def _weighted(metric: RougeW, pair: Pair) -> list[RenderableType]:
+    weight = metric.run_weight
+    formula = str(weight) if isinstance(weight, Line) else f"k ^ {weight:g}"
     if metric.mode == "rouge155":
         marked, counted = metric.runs(pair.candidate, pair.reference)
         values = list(map(metric.run_value, pair.reference.sentences, marked, counted))
         worth = " + ".join(f"{value:.4f}" for value in values[:SHOWN])
-        title = heading(f"2. Runs of words on a path, each worth its length ^ {metric.weight:g}")
+        title = heading(f"2. Runs of words on a path, each of k words worth {formula}")
         return [title, *_marked(pair, counted), line(f"worth {worth} = {sum(values):.4f}")]
-    value = lcs.weighted_length(pair.reference.letters, pair.candidate.letters, metric.weight)
+    value = lcs.weighted_length(pair.reference.letters, pair.candidate.letters, weight)
     return [
-        heading(f"2. Weighted LCS: a run of k words is worth k ^ {metric.weight:g}"),
-        *_path(pair, metric.weight, partial(lcs.weighted_cells, weight=metric.weight)),
+        heading(f"2. Weighted LCS: a run of k words is worth {formula}"),
+        *lcs_path(pair, weight, partial(lcs.weighted_cells, weight=weight)),
         line(f"WLCS = {value:.4f}"),
     ]
 

@@ -16,6 +16,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import LCSseq
 
 from evalign.errors import TextTooLongError
+from evalign.metrics.lexical.rouge.run_weights import RunWeight, worth
 from evalign.types import Bools, Floats, Ints
 
 LENGTH_CELLS = 10**11  # words of one text times words of the other; about three seconds
@@ -75,21 +76,21 @@ def lcs_places(reference: Sequence[str], candidate: Sequence[str]) -> list[list[
     return _places_on_paths(reference, candidate, lcs_cells)
 
 
-def weighted_places(reference: Sequence[str], candidate: Sequence[str], weight: float) -> list[list[int]]:
+def weighted_places(reference: Sequence[str], candidate: Sequence[str], weight: RunWeight) -> list[list[int]]:
     """The same on the paths of weighted tables."""
     _check(len(reference) * len(candidate), WEIGHTED_PAIRS, "pairs of sentences")
     return _places_on_paths(reference, candidate, partial(weighted_cells, weight=weight))
 
 
-def weighted_length(candidate: str, reference: str, weight: float) -> float:
-    """WLCS (Lin 2004): a run of k matches is worth k^weight."""
+def weighted_length(candidate: str, reference: str, weight: RunWeight) -> float:
+    """WLCS (Lin 2004): each run of matches is worth what the weight says."""
     _check(len(candidate) * len(reference), WEIGHTED_CELLS, "words times words")
     rows, columns = sorted((candidate, reference), key=len)
     values = _weighted_table(rows, columns, weight)
     return float(values[-1]) if len(values) else 0.0
 
 
-def weighted_cells(reference: str, candidate: str, weight: float) -> Cells:
+def weighted_cells(reference: str, candidate: str, weight: RunWeight) -> Cells:
     """The matches on the path of the weighted table."""
     _check(len(reference) * len(candidate), WEIGHTED_PATH_CELLS, "words times words")
     left = np.zeros((len(reference), len(candidate)), dtype=np.bool_)
@@ -97,7 +98,7 @@ def weighted_cells(reference: str, candidate: str, weight: float) -> Cells:
     return _path(reference, candidate, lambda i, j: bool(left[i - 1, j - 1]))
 
 
-def weighted_rows(rows: str, columns: str, weight: float) -> Floats:
+def weighted_rows(rows: str, columns: str, weight: RunWeight) -> Floats:
     """The whole weighted table, for people to look at."""
     return np.array([_weighted_table(rows[: i + 1], columns, weight) for i in range(len(rows))])
 
@@ -136,13 +137,13 @@ def _zeros(row: int, columns: int) -> int:
     return columns - (row & ((1 << columns) - 1)).bit_count()
 
 
-def _weighted_table(rows: str, columns: str, weight: float, left: Bools | None = None) -> Floats:
+def _weighted_table(rows: str, columns: str, weight: RunWeight, left: Bools | None = None) -> Floats:
     """The last row; `left` is filled with where the path goes left.
 
     A match always extends the diagonal, even where the cell to the left is larger, as the paper and the script have it:
     a row is a running maximum that starts anew at each match.
     """
-    powers = np.array([float(run) ** weight for run in range(len(rows) + 2)])
+    values = np.array([worth(weight, run) for run in range(len(rows) + 2)])
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place, letter in enumerate(columns):
         places[letter].append(place)
@@ -157,7 +158,7 @@ def _weighted_table(rows: str, columns: str, weight: float, left: Bools | None =
         cells, longer = above.copy(), np.zeros_like(runs)
         if at is not None:
             run = runs[at]
-            cells[at + 1] = (above[at] + powers[run + 1]) - powers[run]  # in the script's order of operations
+            cells[at + 1] = (above[at] + values[run + 1]) - values[run]  # in the script's order of operations
             longer[at + 1] = run + 1
         row = np.maximum.accumulate(cells)
         rising = at is None or not (row[at + 1] > cells[at + 1]).any()

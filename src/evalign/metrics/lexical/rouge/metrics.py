@@ -17,13 +17,18 @@ from evalign.metrics.lexical.rouge.formula import Counts, rounded_counts, shares
 from evalign.metrics.lexical.rouge.ngrams import common_grams, pair_count, pair_hits
 from evalign.metrics.lexical.rouge.options import Problem
 from evalign.metrics.lexical.rouge.reading import Reading
+from evalign.metrics.lexical.rouge.run_weights import RunWeight, option_value, run_weight, share, weight_problems, worth
 from evalign.metrics.lexical.rouge.scoring import Rouge
 from evalign.metrics.options import option
 from evalign.types import Floats
 
-SENTENCES = option("lines", "lines are sentences, or split them by rule", ("lines", "split"))
+SENTENCES = option(
+    "default",
+    "auto: lines where there are several, else split by rule; the default is auto, but lines with tokens=ascii and in "
+    "mode=rouge155",
+    ("default", "auto", "lines", "split"),
+)
 LONGEST_NGRAM = 9
-LARGEST_WEIGHT = 5.0  # a power of 100,000 words must stay a number
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,10 @@ class RougeN(Rouge):
     def shortest(self) -> int:
         """The words of one n-gram."""
         return self.n
+
+    def units(self, reading: Reading) -> int:
+        """N-grams."""
+        return max(0, len(reading.letters) - self.n + 1)
 
     def pairs(self, candidates: Sequence[Reading], references: Sequence[Reading]) -> tuple[Floats, Floats]:
         """Counted together: that is several times as fast as pair by pair."""
@@ -108,12 +117,15 @@ class RougeLsum(UnionLCS):
     name: ClassVar[str] = "rougeLsum"
     about: ClassVar[str] = "union of the LCS of each reference sentence with all candidate sentences (Lin 2004)"
 
+    by_sentence: ClassVar[bool] = True
+
     sentences: str = SENTENCES
 
     def problems(self) -> list[Problem]:
         """The script takes lines as sentences."""
-        wrong = self.mode == "rouge155" and self.sentences != "lines"
-        return [*super().problems(), (wrong, "sentences=split with mode=rouge155, where lines are sentences")]
+        wrong = self.mode == "rouge155" and self.sentences not in ("default", "lines")
+        advice = f"sentences={self.sentences} with mode=rouge155, where lines are sentences"
+        return [*super().problems(), (wrong, advice)]
 
 
 @dataclass(frozen=True)
@@ -122,6 +134,8 @@ class RougeMEAD(Rouge):
 
     name: ClassVar[str] = "rougeMEAD"
     about: ClassVar[str] = "best pairwise LCS of each sentence, as in the MEAD summariser"
+
+    by_sentence: ClassVar[bool] = True
 
     sentences: str = SENTENCES
 
@@ -143,35 +157,48 @@ class RougeMEAD(Rouge):
 
 @dataclass(frozen=True)
 class RougeW(Rouge):
-    """A run of k matches on the common subsequence is worth f(k) = k^weight; R = f^-1(WLCS / f(m))."""
+    """A run of k matches on the common subsequence is worth f(k) = k^weight or ak - b; R = f^-1(WLCS) / m."""
 
     name: ClassVar[str] = "rougeW"
     about: ClassVar[str] = "common subsequence weighted by the length of its runs (Lin 2004)"
 
-    weight: float = option(1.2, "a run of k words is worth k to this power; 1 is rougeL")
+    weight: float | str = option(
+        1.2, "a run of k words is worth k to this power, and 1 is rougeL; or ak-b, such as 2k-1", parse=option_value
+    )
+
+    @property
+    def run_weight(self) -> RunWeight:
+        """What a run is worth."""
+        return run_weight(self.weight)
 
     def problems(self) -> list[Problem]:
-        """Below 1, scattered words would be worth more than runs, and scores leave their range."""
-        wrong = not 1 <= self.weight <= LARGEST_WEIGHT
-        return [*super().problems(), (wrong, f"weight={self.weight:g}: expected 1 to {LARGEST_WEIGHT:g}")]
+        """The script knows powers only, and weighted runs are no counts that could be pooled."""
+        script = self.mode == "rouge155"
+        pooled = not script and self.multiref == "average"
+        return [
+            *super().problems(),
+            *weight_problems(self.run_weight),
+            (script and isinstance(self.weight, str), f"weight={self.weight} with mode=rouge155, which has k^weight"),
+            (pooled, "multiref=average pools counts, and weighted runs are none; write mean, best or max-recall"),
+        ]
 
     def pair(self, candidate: Reading, reference: Reading) -> tuple[float, float]:
         """Each text is one sequence."""
-        value = lcs.weighted_length(candidate.letters, reference.letters, self.weight)
+        value = lcs.weighted_length(candidate.letters, reference.letters, self.run_weight)
         lengths = len(candidate.letters), len(reference.letters)
-        precision, recall = (min(1.0, self.ratio(value, float(length) ** self.weight)) for length in lengths)
+        precision, recall = (min(1.0, share(self.run_weight, value, length)) for length in lengths)
         return precision, recall
 
     def counts(self, candidate: Reading, reference: Reading) -> Counts:
         """The script weights the sentences of the reference, and their sum once more."""
-        base = sum(float(len(sentence)) ** self.weight for sentence in reference.sentences)
+        base = sum(worth(self.run_weight, len(sentence)) for sentence in reference.sentences)
         hit = sum(map(self.run_value, reference.sentences, *self.runs(candidate, reference)))
         score = self.ratio(hit, base) if base else 0.0  # the script divides by zero here
-        return Counts(base**self.weight, float(len(candidate.letters)) ** self.weight, hit, score)
+        return Counts(base ** float(self.weight), worth(self.run_weight, len(candidate.letters)), hit, score)
 
     def runs(self, candidate: Reading, reference: Reading) -> tuple[list[list[int]], list[list[int]]]:
         """Per reference sentence the places on a path, and those of them that count."""
-        marked = lcs.weighted_places(reference.sentences, candidate.sentences, self.weight)
+        marked = lcs.weighted_places(reference.sentences, candidate.sentences, self.run_weight)
         return marked, counted_places(candidate, reference, marked)
 
     def run_value(self, sentence: str, marked: Sequence[int], counted: Sequence[int]) -> float:
@@ -180,13 +207,13 @@ class RougeW(Rouge):
         for place in counted:
             run += 1
             if place + 1 == len(sentence) or place + 1 not in places:
-                value += float(run) ** self.weight
+                value += worth(self.run_weight, run)
                 run = 0
         return value
 
     def ratio(self, hit: float, total: float) -> float:
         """f^-1 of the share."""
-        return float((hit / total) ** (1 / self.weight))
+        return float((hit / total) ** (1 / float(self.weight)))
 
 
 @dataclass(frozen=True)
@@ -207,6 +234,10 @@ class RougeS(Rouge):
     def shortest(self) -> int:
         """A pair of words."""
         return 2
+
+    def units(self, reading: Reading) -> int:
+        """Pairs of words within the gap."""
+        return pair_count(len(reading.letters), self.gap)
 
     @property
     def gap(self) -> int | None:
@@ -230,6 +261,10 @@ class RougeSU(RougeS):
     def shortest(self) -> int:
         """A single word counts in the paper only."""
         return 2 if self.mode == "rouge155" else 1
+
+    def units(self, reading: Reading) -> int:
+        """Pairs and words."""
+        return super().units(reading) + len(reading.letters)
 
     def counts(self, candidate: Reading, reference: Reading) -> Counts:
         """Pairs and words of both sides."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from evalign.errors import SpecError, nearest
 from evalign.metrics.base import Metric
@@ -17,9 +17,14 @@ from evalign.text.stemming import LANGUAGES
 from evalign.version import __version__
 
 MODES = ("paper", "rouge155")
-MULTIREF = {"paper": ("best", "mean"), "rouge155": ("average", "best")}  # the first is the default
+MULTIREF = {  # the first is the default
+    "paper": ("best", "mean", "average", "max-recall"),
+    "rouge155": ("average", "best"),
+}
 OWN_RATIO = "P/R"
 STEMS = ("false", "true", "nltk-porter", *LANGUAGES)
+PINNED = ("lexicon", "snowball")  # data behind the numbers
+M = TypeVar("M", bound=Metric)
 Problem = tuple[bool, str]  # whether options are wrong together, and what to write instead
 
 
@@ -40,8 +45,9 @@ class RougeOptions(Metric):
     beta: str = option("none", "instead of alpha: recall weighs beta times as much; P/R takes the ratio of both")
     words: int = option(0, "read only so many words of every text; 0 is all")
     bytes: int = option(0, "read only so many bytes of every text; 0 is all")
-    multiref: str = option("auto", "paper: best (auto) or mean; rouge155: average (auto) or best recall",
-                           ("auto", "best", "mean", "average"))  # fmt: skip
+    multiref: str = option("auto", "paper: best F (auto), mean, average of pooled counts, or max-recall; "
+                           "rouge155: average (auto) or best recall",
+                           ("auto", "best", "mean", "average", "max-recall"))  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,9 +56,10 @@ class RougeOptions(Metric):
             if wrong:
                 raise SpecError(f"{self.name}: {advice}")
         for name, default, stored in (
-            ("beta", "1", "none"), ("tokens", "unicode", "auto"), ("multiref", MULTIREF[self.mode][0], "auto")
+            ("beta", "1", "none"), ("tokens", "unicode", "auto"), ("multiref", MULTIREF[self.mode][0], "auto"),
+            ("sentences", self.own_sentences, "default"),
         ):  # fmt: skip
-            if getattr(self, name) == default:
+            if getattr(self, name, None) == default:
                 self._set(name, stored)
 
     def problems(self) -> list[Problem]:
@@ -85,17 +92,24 @@ class RougeOptions(Metric):
             return self.alpha
         return None if self.beta == OWN_RATIO else 1 / (1 + float(self.beta) ** 2)
 
+    @property
+    def own_sentences(self) -> str:
+        """What `sentences` is if nothing is said: rouge-score and the script take lines."""
+        return "auto" if self.mode == "paper" and self.tokens != "ascii" else "lines"
+
     def reading(self) -> ReadingOptions:
         """The options that decide how a text is read."""
         tokens = "rouge155" if self.mode == "rouge155" else "unicode" if self.tokens == "auto" else self.tokens
-        return ReadingOptions(
-            tokens, self.stem, self.stopwords, self.words, self.bytes, getattr(self, "sentences", "lines")
-        )
+        sentences = getattr(self, "sentences", "lines")
+        sentences = self.own_sentences if sentences == "default" else sentences
+        return ReadingOptions(tokens, self.stem, self.stopwords, self.words, self.bytes, sentences)
 
     def signature(self) -> Signature:
         """Every option that decides the numbers, and the data behind them."""
         settings = {item.name: _printed(getattr(self, item.name)) for item in option_fields(self)}
         settings |= {"tokens": self.reading().tokens, "multiref": self.rule}
+        if "sentences" in settings:
+            settings["sentences"] = self.reading().sentences
         del settings["alpha" if self.beta != "none" else "beta"]
         if self.mode == "rouge155" and (self.stem == "true" or self.stopwords):
             settings["lexicon"] = lexicon().digest
@@ -106,21 +120,26 @@ class RougeOptions(Metric):
     @classmethod
     def from_signature(cls, signature: Signature) -> Self:
         """The metric again; its word lists must be the same here."""
-        printed, known = signature.settings, {item.name for item in option_fields(cls)}
-        options = {key: value for key, value in printed.items() if key in known}
-        if printed.get("tokens") == "rouge155":
-            del options["tokens"]
-        metric = cls.from_options(options, signature.name)
-        here = metric.signature().settings
-        if unlike := sorted((set(printed) ^ set(here)) - {"lexicon", "snowball"}):
-            raise SpecError(f"signature {signature}: {unlike[0]!r} is missing, or is nothing that {metric.name} prints")
-        for pinned in ("lexicon", "snowball"):
-            if printed.get(pinned) != here.get(pinned):
-                raise SpecError(f"the signature pins {pinned} {printed.get(pinned)}, but here is {here.get(pinned)}")
-        return metric
+        return restored(cls, signature)
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
+
+
+def restored(kind: type[M], signature: Signature) -> M:
+    """The metric behind a signature that prints every option; what it pins must be the same here."""
+    printed, known = signature.settings, {item.name for item in option_fields(kind)}
+    options = {key: value for key, value in printed.items() if key in known}
+    if printed.get("tokens") == "rouge155":
+        del options["tokens"]
+    metric = kind.from_options(options, signature.name)
+    here = metric.scorer().signature.settings
+    if unlike := sorted((set(printed) ^ set(here)) - {*PINNED}):
+        raise SpecError(f"signature {signature}: {unlike[0]!r} is missing, or is nothing that {metric.name} prints")
+    for pinned in PINNED:
+        if printed.get(pinned) != here.get(pinned):
+            raise SpecError(f"the signature pins {pinned} {printed.get(pinned)}, but here is {here.get(pinned)}")
+    return metric
 
 
 def _beta(text: str) -> str:

@@ -6,10 +6,11 @@ row --reader--> readings --metric--> hits per reference --rule for several refer
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, repeat
-from typing import TypeVar
+from functools import partial
+from itertools import accumulate, chain, islice, repeat
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -30,6 +31,8 @@ Scored = tuple[Floats, Iterable[tuple[float, ...]]]  # (precision, recall and F;
 @dataclass(frozen=True)
 class Rouge(RougeOptions):
     """A ROUGE metric: what it counts in a pair of texts."""
+
+    by_sentence: ClassVar[bool] = False  # whether texts of one sentence leave nothing to this metric
 
     @property
     def shortest(self) -> int:
@@ -58,6 +61,10 @@ class Rouge(RougeOptions):
         model, peer, hit, _ = self.counts(candidate, reference)
         return hit / peer if peer else 0.0, hit / model if model else 0.0
 
+    def units(self, reading: Reading) -> int:
+        """What a text has to be found in the other: the whole of which precision and recall are shares."""
+        return len(reading.letters)
+
     def many_counts(self, candidates: Sequence[Reading], references: Sequence[Reading]) -> list[Counts]:
         """The script's counts of many pairs."""
         return list(map(self.counts, candidates, references))
@@ -83,6 +90,11 @@ class Block:
     def single(self) -> bool:
         """Whether every row has one reference."""
         return self.counts.count(1) == len(self.counts)
+
+    @property
+    def starts(self) -> list[int]:
+        """The place of each row's first reference."""
+        return list(accumulate(self.counts[:-1], initial=0))
 
     @property
     def paired(self) -> list[Reading]:
@@ -119,7 +131,7 @@ class RougeScorer(Scorer):
             list(map(reading, candidates)), list(map(reading, references)), [len(row.references) for row in rows]
         )
         columns, statistics = self._score_block(block)
-        flags = map(_flags, block.candidates, block.by_row(block.references), repeat(self.metric.shortest))
+        flags = map(_flags, block.candidates, block.by_row(block.references), repeat(self.metric))
         return [
             Segment(row.id, {"precision": p, "recall": r, "f1": f}, counts, None, sums)
             for row, p, r, f, counts, sums in zip(rows, *columns.tolist(), flags, statistics, strict=False)
@@ -129,18 +141,8 @@ class RougeScorer(Scorer):
         precision, recall = self.metric.pairs(block.paired, block.references)
         columns = np.array([precision, recall, f_measure(precision, recall, self._alpha)])
         if not block.single:
-            columns = self._of_rows(columns, block.counts)
+            columns = RULES[self.metric.rule](self.metric, columns, block)
         return columns, repeat(())
-
-    def _of_rows(self, columns: Floats, counts: list[int]) -> Floats:
-        """One column per row: the mean of its references, or the first one with the best F."""
-        starts = np.cumsum([0, *counts[:-1]])
-        if self.metric.rule == "mean":
-            return np.asarray(np.add.reduceat(columns, starts, axis=1) / counts)
-        # With tokens=ascii the last bit decides, as in rouge-score, whose numbers are promised.
-        f = columns[2] if self.metric.tokens == "ascii" else merged(columns[2])
-        best = [start + int(f[start : start + count].argmax()) for start, count in zip(starts, counts, strict=True)]
-        return np.asarray(columns[:, best])
 
     def _by_script(self, block: Block) -> Scored:
         """Rounded at every step, as the script does."""
@@ -155,8 +157,40 @@ class RougeScorer(Scorer):
         return np.array([precision, recall, f]), sums
 
 
-def _flags(candidate: Reading, references: Sequence[Reading], shortest: int) -> dict[str, int]:
+def _mean(metric: Rouge, columns: Floats, block: Block) -> Floats:
+    """The mean of each row's references."""
+    return np.asarray(np.add.reduceat(columns, block.starts, axis=1) / block.counts)
+
+
+def _pooled(metric: Rouge, columns: Floats, block: Block) -> Floats:
+    """Hits in all references by units of all references (Lin 2004, equation 1); the candidate's count once for each."""
+    precision, _, _ = _mean(metric, columns, block)
+    units = np.array([metric.units(reading) for reading in block.references], dtype=np.float64)
+    hits, totals = (np.add.reduceat(values, block.starts) for values in (columns[1] * units, units))
+    recall = np.divide(hits, totals, out=np.zeros_like(hits), where=totals > 0)
+    return np.array([precision, recall, f_measure(precision, recall, metric.precision_weight)])
+
+
+def _best(metric: Rouge, columns: Floats, block: Block, field: int) -> Floats:
+    """Each row's first reference with the best value of a field."""
+    # With tokens=ascii the last bit decides, as in rouge-score, whose numbers are promised.
+    values = columns[field] if metric.tokens == "ascii" else merged(columns[field])
+    ends = (start + count for start, count in zip(block.starts, block.counts, strict=True))
+    best = [start + int(values[start:end].argmax()) for start, end in zip(block.starts, ends, strict=True)]
+    return np.asarray(columns[:, best])
+
+
+RULES: dict[str, Callable[[Rouge, Floats, Block], Floats]] = {  # multiref of mode=paper
+    "best": partial(_best, field=2),
+    "max-recall": partial(_best, field=1),
+    "mean": _mean,
+    "average": _pooled,
+}
+
+
+def _flags(candidate: Reading, references: Sequence[Reading], metric: Rouge) -> dict[str, int]:
     """What a user should know about how these texts were read."""
+    shortest = metric.shortest
     words, dropped = len(candidate.letters), candidate.dropped
     empty_references, longest = 0, 0
     for reference in references:
@@ -171,6 +205,8 @@ def _flags(candidate: Reading, references: Sequence[Reading], shortest: int) -> 
         flags["empty"] = 1
     elif words < shortest or longest < shortest:
         flags["too-short"] = 1
+    elif metric.by_sentence and not any(len(reading.sentences) > 1 for reading in (candidate, *references)):
+        flags["one-sentence"] = 1
     if empty_references and longest:
         flags["empty-reference"] = empty_references
     if dropped:
