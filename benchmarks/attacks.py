@@ -8,32 +8,20 @@ Scores are means over real candidates (wmt19 kk-en); a plus means that the trick
 from __future__ import annotations
 
 import argparse
-import random
 from collections.abc import Callable
 from pathlib import Path
 
 import workloads
 
 import evalign
+from evalign.analysis.audit.changes import TRICKS
 from evalign.matching.registry import MATCHINGS
 
-STUFFING = "the of and to in a is that for it"
-UNRELATED = "violin granite Thursday photosynthesis harbour economics bread lantern"
 METRICS = {name: f"bertscore(matching={name})" for name in MATCHINGS} | {"transport": "moverscore", "sbert": "sbert"}
 
 
-def _shuffled(text: str) -> str:
-    words = text.split()
-    random.Random(len(text)).shuffle(words)
-    return " ".join(words)
-
-
 ATTACKS: dict[str, tuple[str, Callable[[str], str]]] = {
-    "repetition": ("the whole text three times", lambda text: " ".join([text] * 3)),
-    "padding": ("eight unrelated words behind it", lambda text: f"{text} {UNRELATED}"),
-    "stuffing": ("ten function words behind it", lambda text: f"{text} {STUFFING}"),
-    "truncation": ("only the first half", lambda text: " ".join(text.split()[: max(1, len(text.split()) // 2)])),
-    "shuffling": ("its words in random order", _shuffled),
+    name: (change.about, change.apply) for name, change in TRICKS.items()
 }
 
 

@@ -7,6 +7,9 @@ from evalign.analysis.agreement import judge as judge
 from evalign.analysis.audit.run import audit as audit
 from evalign.analysis.audit.values import Audit as Audit
 from evalign.analysis.audit.values import AuditPlan as AuditPlan
+from evalign.analysis.audit.run import audit as audit
+from evalign.analysis.audit.values import Audit as Audit
+from evalign.analysis.audit.values import AuditPlan as AuditPlan
 from evalign.analysis.comparison.run import compare as compare
 from evalign.encoders.loading import keep_embeddings as keep_embeddings
 from evalign.errors import EvalignError as EvalignError

@@ -20,6 +20,7 @@ COMMANDS = {
     "score": "Score candidates against references.",
     "compare": "Compare systems: is the difference real?",
     "meta": "Judge metrics by their agreement with people.",
+    "audit": "Report on a metric: data, agreement, cost, robustness.",
     "align": "Show which tokens of two texts match.",
     "explain": "Show a metric's arithmetic, step by step.",
     "serve": "Serve the page and the HTTP API.",

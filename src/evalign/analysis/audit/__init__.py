@@ -1,0 +1,1 @@
+"""What a metric's evaluation should report: the data and their raters, agreement, cost, robustness, reliability."""

@@ -1,0 +1,81 @@
+"""Changes of a candidate that a good metric should punish, forgive or reward: a table of functions of the text.
+
+`benchmarks/attacks.py` and docs/attacks.md use the cheap tricks among them (`TRICKS`).
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from evalign.text.stopwords import ENGLISH
+
+STUFFING = "the of and to in a is that for it"
+UNRELATED = "violin granite Thursday photosynthesis harbour economics bread lantern"
+FALL, STAY, RISE = "fall", "stay", "rise"
+MISSPELT = 4  # every fourth word
+WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is done to a text, and what the score of the changed text should do."""
+
+    about: str
+    expected: str
+    apply: Callable[[str], str]
+
+
+def shuffled(text: str) -> str:
+    """Its words in random order, always the same one."""
+    words = text.split()
+    random.Random(len(text)).shuffle(words)
+    return " ".join(words)
+
+
+def first_half(text: str) -> str:
+    """The first half of its words, at least one."""
+    words = text.split()
+    return " ".join(words[: max(1, len(words) // 2)])
+
+
+def misspelt(text: str) -> str:
+    """Two neighbouring letters change places inside every fourth word that has four or more characters."""
+    long_words = [word for word in WORD.finditer(text) if len(word.group()) > 3]
+    for word in reversed(long_words[::MISSPELT]):
+        middle = word.start() + len(word.group()) // 2
+        text = text[: middle - 1] + text[middle] + text[middle - 1] + text[middle + 1 :]
+    return text
+
+
+def without_punctuation(text: str) -> str:
+    """No punctuation marks; the text itself if it has nothing else."""
+    rest = "".join(char for char in text if not unicodedata.category(char).startswith("P"))
+    return " ".join(rest.split()) or text
+
+
+def without_stop_words(text: str) -> str:
+    """No English function words; the text itself if it has nothing else."""
+    return " ".join(word for word in text.split() if word.lower() not in ENGLISH) or text
+
+
+TRICKS = {
+    "repetition": Change("the whole text three times", FALL, lambda text: " ".join([text] * 3)),
+    "padding": Change("eight unrelated words behind it", FALL, lambda text: f"{text} {UNRELATED}"),
+    "stuffing": Change("ten function words behind it", FALL, lambda text: f"{text} {STUFFING}"),
+    "truncation": Change("only the first half", FALL, first_half),
+    "shuffling": Change("its words in random order", FALL, shuffled),
+}
+CHANGES = TRICKS | {
+    "function words": Change("without English function words", FALL, without_stop_words),
+    "misspelling": Change("two letters swapped in every fourth longer word", FALL, misspelt),
+    "lower case": Change("all letters small", STAY, str.lower),
+    "punctuation": Change("without punctuation marks", STAY, without_punctuation),
+    "spaces": Change("two spaces between words", STAY, lambda text: "  ".join(text.split())),
+}
+# Their texts come from the row, or from another one, and not from the candidate.
+OTHER_TEXT = Change("another row's candidate", FALL, str)
+REFERENCE = Change("the first reference itself", RISE, str)
