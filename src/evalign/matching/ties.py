@@ -33,7 +33,7 @@ def best(values: Array, distance: Array) -> Array:
     xp = namespace(values)
     first = xp.argmax(values, axis=-1)
     level = values == along(values, first)[..., None]
-    if int(level.sum()) == math.prod(first.shape):  # no ties, as mostly
+    if int(xp.count_nonzero(level)) == math.prod(first.shape):  # no ties, as mostly
         return first
     return xp.argmin(xp.where(level, distance, xp.inf), axis=-1)
 

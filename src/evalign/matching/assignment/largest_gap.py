@@ -25,7 +25,6 @@ def by_gaps(similarity: Array, distance: Array, masks: tuple[Array, Array], watc
 def _choose(values: Array, distance: Array, takers: Array, free: Array, watch: Watch) -> Array:
     """(batch, takers, free): every taker gets a partner of its own; there are at least as many of those."""
     xp = namespace(values)
-    free = free & True  # its own copy
     chosen = xp.zeros_like(values) > 0
     live = xp.where(free[:, None, :], values, -xp.inf)
     value, partner, second, rival = top_two(live, best(live, distance))
@@ -33,23 +32,25 @@ def _choose(values: Array, distance: Array, takers: Array, free: Array, watch: W
     # One live partner left: second is -inf, the gap +inf. Who is no taker, or is done, never wins.
     lead = xp.where(takers, xp.where(takers, value, 0.0) - xp.where(takers, second, 0.0), -xp.inf)
     left = takers.sum(-1)
-    (items,) = where_true(left > 0)
-    for step in range(int(left.max()) if len(left) else 0):
-        if bool((left[items] == step).any()):
+    done_after = set(left.tolist())
+    for step in range(max(done_after, default=0)):
+        if step == 0 or step in done_after:
             (items,) = where_true(left > step)
-        taker = best(lead[items], near[items])
+        waiting = lead[items]
+        taker = best(waiting, near[items])
         taken = partner[items, taker]
         watch(taker, taken, lead[items, taker])
         chosen[items, taker, taken] = True
         lead[items, taker] = -xp.inf
-        free[items, taken] = False
+        live[items, :, taken] = -xp.inf
         # Only those who counted on the partner just taken look again.
-        counted = (partner[items] == taken[:, None]) | (rival[items] == taken[:, None])
-        place, waiting = where_true(counted & (lead[items] > -xp.inf))
-        again = items[place]
-        if len(again):
-            offers, far = xp.where(free[again], values[again, waiting], -xp.inf), distance[again, waiting]
+        gone = taken[:, None]
+        counted = ((partner[items] == gone) | (rival[items] == gone)) & (lead[items] > -xp.inf)
+        place, looking = where_true(counted)
+        if len(place):
+            again = items[place]
+            offers, far = live[again, looking], distance[again, looking]
             value, first, second, next_best = top_two(offers, best(offers, far))
-            partner[again, waiting], rival[again, waiting] = first, next_best
-            lead[again, waiting], near[again, waiting] = value - second, along(far, first)
+            partner[again, looking], rival[again, looking] = first, next_best
+            lead[again, looking], near[again, looking] = value - second, along(far, first)
     return chosen
