@@ -96,7 +96,7 @@ def recount(cells):
 
 class TestSameCellsEverywhere:
     @every_assigner
-    @pytest.mark.parametrize("holes", [False, True], ids=["padded", "holes"])
+    @pytest.mark.parametrize("holes", [pytest.param(False, marks=pytest.mark.slow), True], ids=["padded", "holes"])
     def test_batched_equals_per_pair(self, assigner, holes):
         matrices, values, masks = ragged(holes=holes)
         batch = assigner(values, masks)
@@ -110,7 +110,7 @@ class TestSameCellsEverywhere:
             assert batch.unfinished[item] == alone.unfinished
 
     @every_assigner
-    @pytest.mark.parametrize("width", [32, 64])
+    @pytest.mark.parametrize("width", [32, pytest.param(64, marks=pytest.mark.slow)])
     def test_torch_equals_numpy(self, assigner, width):
         torch = pytest.importorskip("torch", reason=NO_TORCH)
         matrices, values, masks = ragged()

@@ -238,7 +238,7 @@ class TestRowMask:
 
     @pytest.mark.parametrize("tied", [False, True])
     def test_equals_the_loops(self, tied):
-        for matrix in random_matrices(4, 400, 9, tied):
+        for matrix in random_matrices(4, 200, 9, tied):
             expected = as_cells(loops_row_mask(rounded(matrix)), matrix.shape)
             assert (Assigner("row-mask")(matrix).cells == expected).all(), matrix.tolist()
 
@@ -262,7 +262,7 @@ class TestRecursion:
     @pytest.mark.parametrize("tied", [False, True])
     @pytest.mark.parametrize("case", RECURSIONS, ids=" ".join)
     def test_equals_the_loops(self, case, tied):
-        for matrix in random_matrices(5, 120, 7, tied):
+        for matrix in random_matrices(5, 60, 7, tied):
             expected = as_cells(loops_recursive(matrix, case), matrix.shape)
             assert (Assigner(*case)(matrix).cells == expected).all(), matrix.tolist()
 
@@ -330,7 +330,7 @@ class TestRecursion:
 @pytest.mark.parametrize("case", RECURSIONS, ids=" ".join)
 def test_strict_repairs_as_the_loops_do(case, tied):
     repaired = 0
-    for matrix in random_matrices(10, 120, 7, tied):
+    for matrix in random_matrices(10, 60, 7, tied):
         pairs = loops_recursive(matrix, case, rounds=1)  # more rounds leave less to repair
         expected = as_cells(loops_repaired(rounded(matrix), pairs, case[1] == "authors"), matrix.shape)
         cells = Assigner(*case, strict=True, rounds=1)(matrix).cells
@@ -441,7 +441,7 @@ def test_where_all_is_equal_the_nearest_position_decides(shape, value):
 def test_noise_in_the_last_bits_changes_no_cell(case):
     """What another processor's matrix product does to equal similarities: repeated words, disturbed by 1e-7."""
     random = np.random.default_rng(12)
-    for matrix in random_matrices(13, 100, 9, tied=True):
+    for matrix in random_matrices(13, 50, 9, tied=True):
         rows, columns = (random.integers(0, count, size=2 * count) for count in matrix.shape)
         repeated = np.round(matrix[rows][:, columns] * 3) / 4
         noise = random.uniform(-1e-7, 1e-7, size=repeated.shape)

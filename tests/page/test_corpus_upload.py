@@ -267,7 +267,7 @@ def test_the_same_file_can_be_chosen_again_after_it_was_edited(page, tmp_path):
         page.get_by_role("button", name=f"Score {count} rows").wait_for()
 
 
-@pytest.mark.parametrize("count", [1, 4])
+@pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.slow), 4])
 def test_a_failure_stays_in_its_column_when_two_specs_are_one_metric(page, count):
     rows = [{"candidate": "word " * 300, "references": ["word " * 60]}]  # too much for TER's search alone
     rows += [{"candidate": "one two three", "references": ["one two"]}] * (count - 1)
@@ -332,9 +332,8 @@ def test_a_metric_that_is_none_is_said_at_once(page):
     assert len(asked) == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
+def test_files_that_cannot_be_read_are_refused_in_a_sentence(page):
+    for name, content, said in (
         ("a.csv", "candidate,reference\nfine,fine\nna\u00efve,x\n".encode("latin-1"), "not UTF-8: line 3"),
         ("a.csv", "candidate,reference\n".encode("utf-16"), "is UTF-16, not UTF-8"),
         ("a.jsonl", b"", "has no rows"),
@@ -344,11 +343,9 @@ def test_a_metric_that_is_none_is_said_at_once(page):
         ("a.json", b'{"format": "evalign.alignment", "version": 1}', "damaged: it has no candidate"),
         ("a.json", b'{"format": "evalign.other", "version": 1}', "no evalign document"),
         ("a.json", b'{"format": "evalign.likelihood", "version": 1}', "a page of their own"),
-    ],
-)
-def test_files_that_cannot_be_read_are_refused_in_a_sentence(page, name, content, said):
-    upload(page, name, content)
-    page.get_by_role("alert").filter(has_text=said).wait_for()
+    ):
+        upload(page, name, content)
+        page.get_by_role("alert").filter(has_text=said).wait_for()
 
 
 def test_a_saved_document_is_opened_again_and_a_pair_from_it(page):
@@ -403,7 +400,7 @@ def test_a_saved_alignment_is_handed_on_or_refused_in_a_sentence(tmp_path, open_
         page.get_by_role("alert").filter(has_text="pair.json holds the matches of one pair").wait_for()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_the_panel_is_accessible_narrow_and_inert(server, open_page, axe, scheme):
     page = panel(open_page(server, viewport={"width": 320, "height": 640}, color_scheme=scheme))
     stream = io.StringIO()

@@ -93,7 +93,7 @@ def test_the_tables_behind_the_picture_have_numpys_numbers(document, opened):
         assert [int(cells[place]) for cells in bins] == np.histogram(values[system], edges)[0].tolist()
 
 
-@pytest.mark.parametrize("spec", ["rougeL", "ter"])
+@pytest.mark.parametrize("spec", [pytest.param("rougeL", marks=pytest.mark.slow), "ter"])
 def test_worst_rows_come_first_whatever_the_direction(document, opened, spec):
     page = opened(document)
     place = [metric["metric"] for metric in document["metrics"]].index(spec)
@@ -258,7 +258,8 @@ def test_saved_files_hold_everything(document, opened, tmp_path):
     assert page.problems == []
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(opened, axe, scheme):
     """With everything open that can be opened: tables, details of a row and of a pair, problems, the other pictures."""
     rows = synthetic_rows(6, 3, rated=True)

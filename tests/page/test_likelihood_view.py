@@ -167,7 +167,8 @@ def test_a_journey_by_keyboard(plain, open_page):
     assert page.evaluate(WRITTEN) == REFERENCE
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), pytest.param("dark", 320, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 320)])
 def test_axe_finds_nothing(plain, open_page, axe, scheme, width):
     page = open_page(plain[0], color_scheme=scheme, viewport={"width": width, "height": 800})
     token(page, 3).click()

@@ -121,7 +121,7 @@ def test_axe_finds_nothing_in_long_texts(long, open_page, axe):
 
 
 @on_every_screen
-@pytest.mark.parametrize("name", ["short", "long"])
+@pytest.mark.parametrize("name", [pytest.param("short", marks=pytest.mark.slow), "long"])
 def test_nothing_is_wider_than_a_narrow_screen(name, request, open_page):
     page = open_page(request.getfixturevalue(name)[0], viewport={"width": 320, "height": 640})
     page.locator(".pair-table summary").click()

@@ -33,7 +33,7 @@ def words_of(root):
     return [one.text for one in root.iter(f"{SVG}text")]
 
 
-@pytest.mark.parametrize("matching", ["greedy", "transport"])
+@pytest.mark.parametrize("matching", ["greedy", pytest.param("transport", marks=pytest.mark.slow)])
 def test_svg_has_texts_lines_scores_and_recipe(short, open_page, matching):
     file, alignments, document = short
     page = open_page(file)
@@ -90,7 +90,10 @@ def rgb(colour):
     return tuple(int(colour[place : place + 2], 16) for place in (1, 3, 5))
 
 
-@pytest.mark.parametrize("matching", ["greedy", "exact", "transport"])
+@pytest.mark.parametrize(
+    "matching",
+    ["greedy", pytest.param("exact", marks=pytest.mark.slow), pytest.param("transport", marks=pytest.mark.slow)],
+)
 def test_csv_has_the_documents_numbers(short, open_page, matching):
     file, alignments, document = short
     page = open_page(file)

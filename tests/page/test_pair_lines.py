@@ -36,7 +36,7 @@ def test_there_is_a_line_for_every_choice(short, open_page):
     well_placed(page, len(drawn))
 
 
-@pytest.mark.parametrize("matching", ["exact", "transport"])
+@pytest.mark.parametrize("matching", ["exact", pytest.param("transport", marks=pytest.mark.slow)])
 def test_lines_of_other_matchings_are_their_cells(short, open_page, matching):
     file, alignments, _ = short
     page = open_page(file)
@@ -101,7 +101,7 @@ def test_panes_of_long_texts_scroll_alone_and_lines_follow(long, open_page):
 
 
 @on_every_screen
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_lines_are_drawn_in_their_colours_up_to_the_edges_of_their_words(short, open_page, scheme):
     page = open_page(short[0], color_scheme=scheme, viewport={"width": 1280, "height": 1200})
     page.get_by_label("Hide lines below").fill("0.9")

@@ -34,7 +34,7 @@ def parts_of_f1(alignment, side):
     return shares * 2 * other**2 / (precision + recall) ** 2
 
 
-@pytest.mark.parametrize("matching", ["greedy", "exact"])
+@pytest.mark.parametrize("matching", ["greedy", pytest.param("exact", marks=pytest.mark.slow)])
 def test_the_card_has_the_librarys_numbers(weighted, open_page, matching):
     file, alignments, _ = weighted
     alignment = alignments[matching]

@@ -49,7 +49,7 @@ MINIMAP = """(canvas) => {
 
 
 @on_every_screen
-@pytest.mark.parametrize("texts", [ARABIC, HEBREW], ids=["arabic", "hebrew"])
+@pytest.mark.parametrize("texts", [ARABIC, pytest.param(HEBREW, marks=pytest.mark.slow)], ids=["arabic", "hebrew"])
 def test_letters_stay_joined_and_run_from_right_to_left(texts, tmp_path, open_page, minilm):
     page = open_page(pair_file(tmp_path, *texts, spec="bertscore", every=False)[0])
     page.get_by_label("Subword pieces").check()
@@ -67,7 +67,9 @@ def test_letters_stay_joined_and_run_from_right_to_left(texts, tmp_path, open_pa
     assert page.problems == []
 
 
-@pytest.mark.parametrize("texts", [CHINESE, JAPANESE], ids=["chinese", "japanese"])
+@pytest.mark.parametrize(
+    "texts", [CHINESE, pytest.param(JAPANESE, marks=pytest.mark.slow)], ids=["chinese", "japanese"]
+)
 def test_texts_without_spaces_are_whole_and_their_unknown_tokens_flagged(texts, tmp_path, open_page, minilm):
     file, _, document = pair_file(tmp_path, *texts, spec="bertscore(specials=drop)", every=False)
     page = open_page(file)

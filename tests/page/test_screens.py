@@ -26,7 +26,7 @@ def opened(browser, file):
     return page
 
 
-@pytest.mark.parametrize("element", ["span", "code"])
+@pytest.mark.parametrize("element", ["span", pytest.param("code", marks=pytest.mark.slow)])
 def test_words_of_the_two_sets_of_fonts_have_unlike_sizes(browser_with, letters, element):
     sizes = {}
     for fonts in (PLAIN.fonts, SERIF.fonts):

@@ -288,7 +288,8 @@ def test_tabs_by_arrow_keys(page):
     assert page.locator("#pair").is_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(server, open_server, open_page, axe, scheme):
     page = open_server(color_scheme=scheme)
     align(page)
@@ -299,7 +300,7 @@ def test_axe_finds_nothing(server, open_server, open_page, axe, scheme):
 
 
 @on_every_screen
-@pytest.mark.parametrize("width", [320, 700])
+@pytest.mark.parametrize("width", [320, pytest.param(700, marks=pytest.mark.slow)])
 def test_narrow_screens_do_not_scroll_sideways(open_server, width):
     page = open_server(viewport={"width": width, "height": 700})
     align(page)

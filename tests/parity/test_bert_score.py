@@ -1,4 +1,4 @@
-"""`evalign.score` against bert_score itself: within 1e-5 on 100 real pairs, and on 500 in the slow tests.
+"""`evalign.score` against bert_score itself: within 1e-5 on 50 real pairs, and on 500 in the slow tests.
 
 One difference is known: bert_score multiplies similarities by the padding mask, so a token whose best
 real similarity is negative may be given 0 instead. Pairs with such a token are found here, from our own
@@ -70,7 +70,7 @@ def one_torch_thread():
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(5, id="100 pairs"), pytest.param(1, id="500 pairs", marks=pytest.mark.slow)],
+    params=[pytest.param(10, id="50 pairs"), pytest.param(1, id="500 pairs", marks=pytest.mark.slow)],
 )
 def step(request):
     """One pair in so many is compared."""
@@ -147,12 +147,12 @@ def test_ragged_references(summary_rows, minilm, idf, step):
 
 
 def test_texts_over_512_tokens(real_pairs, minilm, step):
-    """25 long candidates against 20 references, long ones and short ones."""
+    """Long candidates against long and short references, all against all."""
     joined = [tuple(" ".join(side) for side in zip(*real_pairs[at : at + 30], strict=True)) for at in range(0, 480, 20)]
     longs, targets = [long for long, _ in joined[::step]], [long for _, long in joined[:15:step]]
     targets += [short for _, short in real_pairs[:6]]
     candidates, references = zip(*((long, target) for long in longs for target in targets), strict=True)
-    assert len(candidates) >= 45
+    assert len(candidates) >= 24
     options = {"model_type": str(minilm), "num_layers": 4}
     report = evalign.BERTScore(model=str(minilm), overlong="truncate").score(candidates, references)
     assert report.flags["truncated"] == len(candidates)
