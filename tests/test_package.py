@@ -32,7 +32,10 @@ TORCH_FILES = (
     "encoders/torch_hf.py",
     "encoders/likelihood/torch_models.py",
     "encoders/likelihood/output_layer.py",
-    "matching/soft.py",
+    "matching/soft/base.py",
+    "matching/soft/forms.py",
+    "matching/soft/sinkhorn.py",
+    "matching/soft/topk.py",
     "losses.py",
 )
 DRAWN = {

@@ -1,8 +1,10 @@
-"""A loss that trains encoders for matching (extra `torch`): 1 - F1 of aligned token vectors, or F1 against ratings.
+"""Losses that train encoders for matching (extra `torch`): token vectors of pairs in, one number out.
 
     loss = AlignmentLoss("straight-through")
     loss(candidates, references, masks).backward()                    # texts that should agree
     loss(candidates, references, masks, ratings=ratings).backward()   # pairs that people rated between 0 and 1
+    loss = ContrastiveAlignmentLoss("greedy")
+    loss(candidates, references, masks).backward()                    # each pair against the others of its batch
 
 Candidates (batch, n, d) and references (batch, m, d) are padded token vectors; masks (batch, n), (batch, m) are true
 where there is a token. In the forms that pick cells, F1 is that of the metric: `lisascore`, or `bertscore` for greedy.
@@ -10,8 +12,10 @@ where there is a token. In the forms that pick cells, F1 is that of the metric: 
 
 from __future__ import annotations
 
+import math
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 
 from evalign.errors import InputError, MissingExtraError, SpecError, nearest
 
@@ -21,16 +25,17 @@ try:
 except ImportError as error:
     raise MissingExtraError("evalign.losses", "torch") from error
 
-from evalign.matching.soft import DEFAULTS, FORMS, Masks, SoftMatching, SoftOptions, checked_masks
+from evalign.matching.soft import DEFAULTS, FORMS, Masks, SoftOptions, checked_masks
 
 GREEDY = "greedy"
-RULE_BREAKING = ("recursive-softmax", "recursive-gumbel")  # a long-side token may be picked twice
 REDUCTIONS = ("mean", "none")
+FIELDS = ("f1", "precision", "recall")
+COLDEST = 1e-6  # scores over a lower temperature overflow
 
 
 @dataclass(frozen=True, slots=True)
 class SoftScores:
-    """Per pair: precision, recall, F1, and whether the matching met its tolerance; each (batch,)."""
+    """Per pair: precision, recall, F1, and whether the matching met its tolerance; each (batch,) or (batch, batch)."""
 
     precision: Tensor
     recall: Tensor
@@ -49,10 +54,8 @@ class AlignmentLoss(torch.nn.Module):
         self, matching: str = "straight-through", options: SoftOptions = DEFAULTS, reduction: str = "mean"
     ) -> None:
         super().__init__()
-        if matching != GREEDY and matching not in FORMS:
-            raise SpecError(f"unknown matching {matching!r}; {nearest(matching, (GREEDY, *FORMS))}")
-        if reduction not in REDUCTIONS:
-            raise SpecError(f"unknown reduction {reduction!r}; {nearest(reduction, REDUCTIONS)}")
+        _check_named("matching", matching, (GREEDY, *FORMS))
+        _check_named("reduction", reduction, REDUCTIONS)
         self.matching, self.options, self.reduction = matching, options, reduction
 
     def forward(
@@ -65,10 +68,7 @@ class AlignmentLoss(torch.nn.Module):
     ) -> Tensor:
         """The loss: one number, or one per pair with reduction="none"."""
         scores = self.scores(candidates, references, masks, weights)
-        if not bool(scores.converged.all()):
-            stopped = int((~scores.converged).sum())
-            limit = f"max_iterations={self.options.max_iterations}"
-            warnings.warn(f"Sinkhorn stopped at {limit} in {stopped} pairs; raise the temperature", stacklevel=2)
+        _warn_unconverged(scores, self.options)
         if ratings is None:
             losses = 1 - scores.f1
         else:
@@ -80,19 +80,104 @@ class AlignmentLoss(torch.nn.Module):
         self, candidates: Tensor, references: Tensor, masks: Masks | None = None, weights: Masks | None = None
     ) -> SoftScores:
         """Precision, recall and F1 of every pair; `weights` (batch, n), (batch, m) are those of tokens, as IDF."""
-        masks = _checked(candidates, references, masks)
+        masks = _checked(candidates, references, masks, weights)
         sides = [_unit(vectors, mask) for vectors, mask in zip((candidates, references), masks, strict=True)]
-        similarity = sides[0] @ sides[1].mT
+        return self.scores_of(sides[0] @ sides[1].mT, masks, weights)
+
+    def scores_of(self, similarity: Tensor, masks: Masks, weights: Masks | None) -> SoftScores:
+        """The scores of a batch of similarity matrices (batch, n, m)."""
         if self.matching == GREEDY:
             rows, columns = _greedy_values(similarity, masks)
             converged = masks[0].any(1)
         else:
             matched = FORMS[self.matching](similarity, masks, self.options)
-            rows, columns = _values(similarity, matched, masks, self.matching in RULE_BREAKING)
+            rows, columns = _values(similarity, matched.weights, masks, self.matching)
             converged = matched.converged
         of_rows, of_columns = (None, None) if weights is None else weights
         precision, recall = _mean(rows, masks[0], of_rows), _mean(columns, masks[1], of_columns)
         return SoftScores(precision, recall, _f1(precision, recall), converged)
+
+
+class ContrastiveAlignmentLoss(torch.nn.Module):
+    """InfoNCE of alignment scores: every candidate must find its own reference among all those of the batch.
+
+    With scores S (batch, batch), loss_i = -log(exp(S_ii / temperature) / sum_j exp(S_ij / temperature)); `symmetric`
+    averages it with that of the columns, where references find candidates. `temperature` is that of this softmax, the
+    one in `options` that of the matching. `score` says which field S holds; precision and recall have a gradient where
+    they are negative, too.
+    """
+
+    def __init__(
+        self,
+        matching: str = GREEDY,
+        options: SoftOptions = DEFAULTS,
+        reduction: str = "mean",
+        temperature: float = 0.05,
+        score: str = "f1",
+        symmetric: bool = True,
+    ) -> None:
+        super().__init__()
+        self.alignment = AlignmentLoss(matching, options, reduction)
+        _check_named("score", score, FIELDS)
+        if not COLDEST <= temperature < math.inf:
+            raise SpecError(f"temperature={temperature}: expected {COLDEST:g} or more")
+        self.temperature, self.score, self.symmetric = temperature, score, symmetric
+
+    def forward(
+        self,
+        candidates: Tensor,
+        references: Tensor,
+        masks: Masks | None = None,
+        weights: Masks | None = None,
+        groups: Tensor | None = None,
+    ) -> Tensor:
+        """The loss: one number, or one per pair with reduction="none".
+
+        Pairs of the same number in `groups` (batch,) are no negatives of each other, such as several translations of
+        one sentence.
+        """
+        scores = self.scores(candidates, references, masks, weights)
+        _warn_unconverged(scores, self.alignment.options)
+        logits: Tensor = getattr(scores, self.score) / self.temperature
+        if groups is not None:
+            logits = torch.where(_compared(groups, logits), logits, -torch.inf)
+        own = logits.diagonal()
+        losses: Tensor = logits.logsumexp(1) - own
+        if self.symmetric:
+            losses = (losses + logits.logsumexp(0) - own) / 2
+        return losses.mean() if self.alignment.reduction == "mean" else losses
+
+    def scores(
+        self, candidates: Tensor, references: Tensor, masks: Masks | None = None, weights: Masks | None = None
+    ) -> SoftScores:
+        """Precision, recall and F1 of every candidate (rows) with every reference (columns), each (batch, batch)."""
+        masks = _checked(candidates, references, masks, weights)
+        count = len(candidates)
+        if count < 2:
+            raise InputError(
+                "a contrastive loss needs at least 2 pairs in a batch, since the others are the negatives; "
+                "raise the batch size, or use AlignmentLoss"
+            )
+        ours, theirs = (_unit(vectors, mask) for vectors, mask in zip((candidates, references), masks, strict=True))
+        similarity = torch.einsum("ind,jmd->ijnm", ours, theirs).flatten(0, 1)
+        crossed = None if weights is None else _crossed(*weights, count)
+        pairs = self.alignment.scores_of(similarity, _crossed(*masks, count), crossed)
+        return SoftScores(*(getattr(pairs, item.name).reshape(count, count) for item in fields(SoftScores)))
+
+
+def _crossed(of_rows: Tensor, of_columns: Tensor, count: int) -> Masks:
+    """What belongs to candidate i and to reference j, for every pair (i, j) in reading order."""
+    return of_rows.repeat_interleave(count, 0), of_columns.repeat(count, 1)
+
+
+def _compared(groups: Tensor, logits: Tensor) -> Tensor:
+    """(batch, batch): which references a candidate is held against; its own, and those of other groups."""
+    if groups.shape != logits.shape[:1] or groups.is_floating_point():
+        raise InputError(f"expected {len(logits)} groups, one whole number per pair, got shape {tuple(groups.shape)}")
+    others = groups[:, None] != groups[None, :]
+    if not bool(others.any(1).all()):
+        raise InputError("all pairs of the batch are of one group, so that there are no negatives; mix the groups")
+    return others | torch.eye(len(logits), dtype=torch.bool, device=logits.device)
 
 
 def _unit(vectors: Tensor, mask: Tensor) -> Tensor:
@@ -114,18 +199,40 @@ def _greedy_values(similarity: Tensor, masks: Masks) -> tuple[Tensor, Tensor]:
     return torch.where(masks[0], allowed.amax(2), 0.0), torch.where(masks[1], allowed.amax(1), 0.0)
 
 
-def _values(similarity: Tensor, matched: SoftMatching, masks: Masks, rule_breaking: bool) -> tuple[Tensor, Tensor]:
+def _values(similarity: Tensor, weights: Tensor, masks: Masks, form: str) -> tuple[Tensor, Tensor]:
     """What each token is worth: its share of each cell; where several may claim it, its best one, never the sum."""
-    worth = matched.weights * similarity
+    worth = weights * similarity
     rows, columns = worth.sum(2), worth.sum(1)
-    if not rule_breaking:
+    if form not in BEST_CELL:
         return rows, columns
-    claimed = matched.weights > 0
-    claims = torch.where(claimed, worth, -torch.inf)
+    best_rows, best_columns = BEST_CELL[form](similarity, weights), BEST_CELL[form](similarity.mT, weights.mT)
+    if form == "recursive-topk":
+        return best_rows, best_columns
     by_rows = (masks[0].sum(1) <= masks[1].sum(1))[:, None]
-    best_rows = torch.where(claimed.any(2), claims.amax(2), 0.0)
-    best_columns = torch.where(claimed.any(1), claims.amax(1), 0.0)
     return torch.where(by_rows, rows, best_rows), torch.where(by_rows, best_columns, columns)
+
+
+def _best_claim(similarity: Tensor, weights: Tensor) -> Tensor:
+    """The largest weight times similarity of each row, among cells that weigh anything."""
+    claimed = weights > 0
+    return torch.where(claimed.any(2), torch.where(claimed, weights * similarity, -torch.inf).amax(2), 0.0)
+
+
+def _expected_best(similarity: Tensor, weights: Tensor) -> Tensor:
+    """The expected best selected cell of each row, if every cell is selected with its weight as probability."""
+    falling, order = similarity.sort(2, descending=True)
+    selected = weights.gather(2, order)
+    none_before = torch.nn.functional.pad((1 - selected).cumprod(2)[:, :, :-1], (1, 0), value=1.0)
+    return (falling * selected * none_before).sum(2)
+
+
+# Forms in which tokens may be picked twice (in `recursive-topk` those of both sides, otherwise of the long one).
+BEST_CELL: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "recursive-softmax": _best_claim,
+    "recursive-gumbel": _best_claim,
+    "recursive-topk": _expected_best,
+    "auction-topk": _expected_best,
+}
 
 
 def _mean(values: Tensor, mask: Tensor, weights: Tensor | None) -> Tensor:
@@ -133,8 +240,6 @@ def _mean(values: Tensor, mask: Tensor, weights: Tensor | None) -> Tensor:
     equal = mask.to(values.dtype)
     if weights is None:
         return (values * equal).sum(1) / equal.sum(1)
-    if weights.shape != mask.shape:
-        raise InputError(f"token weights have shape {tuple(weights.shape)}: expected {tuple(mask.shape)}")
     real = torch.where(mask, weights, 0.0).to(values.dtype)
     if not bool((torch.isfinite(real) & (real >= 0)).all()):
         raise InputError("token weights must be finite and not negative")
@@ -147,13 +252,29 @@ def _f1(precision: Tensor, recall: Tensor) -> Tensor:
     return torch.where(both, 2 * precision * recall / torch.where(both, precision + recall, 1.0), 0.0)
 
 
-def _checked(candidates: Tensor, references: Tensor, masks: Masks | None) -> Masks:
+def _checked(candidates: Tensor, references: Tensor, masks: Masks | None, weights: Masks | None) -> Masks:
     shapes = tuple(candidates.shape), tuple(references.shape)
     if candidates.ndim != 3 or references.ndim != 3 or shapes[0][::2] != shapes[1][::2] or 0 in shapes[0][::2]:
         raise InputError(f"expected candidates (batch, n, d) and references (batch, m, d), not {shapes}")
-    return checked_masks(masks, (*shapes[0][:2], shapes[1][1]), candidates.device)
+    masks = checked_masks(masks, (*shapes[0][:2], shapes[1][1]), candidates.device)
+    for of_tokens, mask in zip(weights or (), masks, strict=weights is not None):
+        if of_tokens.shape != mask.shape:
+            raise InputError(f"token weights have shape {tuple(of_tokens.shape)}: expected {tuple(mask.shape)}")
+    return masks
 
 
 def _check_ratings(ratings: Tensor, f1: Tensor) -> None:
     if ratings.shape != f1.shape or not bool(torch.isfinite(ratings).all()):
         raise InputError(f"expected {len(f1)} finite ratings, one per pair, got shape {tuple(ratings.shape)}")
+
+
+def _check_named(what: str, name: str, names: tuple[str, ...]) -> None:
+    if name not in names:
+        raise SpecError(f"unknown {what} {name!r}; {nearest(name, names)}")
+
+
+def _warn_unconverged(scores: SoftScores, options: SoftOptions) -> None:
+    stopped = int((~scores.converged).sum())
+    if stopped:
+        limit = f"max_iterations={options.max_iterations}"
+        warnings.warn(f"Sinkhorn stopped at {limit} in {stopped} pairs; raise the temperature", stacklevel=3)
