@@ -138,13 +138,11 @@ class ContrastiveAlignmentLoss(torch.nn.Module):
         """
         scores = self.scores(candidates, references, masks, weights)
         _warn_unconverged(scores, self.alignment.options)
-        logits: Tensor = getattr(scores, self.score) / self.temperature
-        if groups is not None:
-            logits = torch.where(_compared(groups, logits), logits, -torch.inf)
-        own = logits.diagonal()
-        losses: Tensor = logits.logsumexp(1) - own
+        matrix: Tensor = getattr(scores, self.score)
+        compared = _compared(groups, matrix)
+        losses = _info_nce(matrix, compared, self.temperature)
         if self.symmetric:
-            losses = (losses + logits.logsumexp(0) - own) / 2
+            losses = (losses + _info_nce(matrix.mT, compared, self.temperature)) / 2
         return losses.mean() if self.alignment.reduction == "mean" else losses
 
     def scores(
@@ -170,14 +168,22 @@ def _crossed(of_rows: Tensor, of_columns: Tensor, count: int) -> Masks:
     return of_rows.repeat_interleave(count, 0), of_columns.repeat(count, 1)
 
 
-def _compared(groups: Tensor, logits: Tensor) -> Tensor:
-    """(batch, batch): which references a candidate is held against; its own, and those of other groups."""
-    if groups.shape != logits.shape[:1] or groups.is_floating_point():
-        raise InputError(f"expected {len(logits)} groups, one whole number per pair, got shape {tuple(groups.shape)}")
+def _info_nce(scores: Tensor, compared: Tensor, temperature: float) -> Tensor:
+    """-log softmax of the diagonal in its row; relative to the diagonal, so that low temperatures lose no digits."""
+    logits = (scores - scores.diagonal()[:, None]) / temperature
+    return torch.where(compared, logits, -torch.inf).logsumexp(1)
+
+
+def _compared(groups: Tensor | None, scores: Tensor) -> Tensor:
+    """(batch, batch), symmetric: which references a candidate is held against; its own, and those of other groups."""
+    if groups is None:
+        return torch.ones_like(scores, dtype=torch.bool)
+    if groups.shape != scores.shape[:1] or groups.is_floating_point():
+        raise InputError(f"expected {len(scores)} groups, one whole number per pair, got shape {tuple(groups.shape)}")
     others = groups[:, None] != groups[None, :]
     if not bool(others.any(1).all()):
         raise InputError("all pairs of the batch are of one group, so that there are no negatives; mix the groups")
-    return others | torch.eye(len(logits), dtype=torch.bool, device=logits.device)
+    return others | torch.eye(len(scores), dtype=torch.bool, device=scores.device)
 
 
 def _unit(vectors: Tensor, mask: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from evalign.matching.soft import (
     straight_through,
 )
 
-SMOOTH = ("sinkhorn", "gumbel-sinkhorn", "recursive-softmax")
+SMOOTH = ("sinkhorn", "gumbel-sinkhorn", "recursive-softmax", "recursive-topk", "auction-topk")
 SHAPES = [(4, 4), (3, 6), (6, 3), (1, 4), (5, 1), (1, 1)]
 LENGTHS = [(3, 5), (5, 2), (4, 4), (1, 5), (2, 1)]  # of a padded batch of five, in no order
 
