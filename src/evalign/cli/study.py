@@ -24,8 +24,9 @@ from evalign.render.tables import terminal_table
 from evalign.stats.bootstrap import Resampling
 from evalign.studies.german.data import REFERENCES, SOURCES, RowChoice, read_judged, training_pairs
 from evalign.studies.german.page import german_page
+from evalign.studies.german.published import ROWS
 from evalign.studies.german.study import GermanPlan, named_models, run_german, work
-from evalign.studies.german.systems import Options
+from evalign.studies.german.systems import LAST, Options
 from evalign.studies.german.tuning import PAPER
 from evalign.studies.lisa.model_scores import LisaPlan
 from evalign.studies.lisa.study import lisa_page, run_lisa
@@ -78,7 +79,8 @@ def lisa(ctx: click.Context, out: Path, models: tuple[str, ...], pairs: int, dat
               show_default=True, help="Folder for the page, the figures and their numbers.")  # fmt: skip
 @click.option("--models", multiple=True, metavar="MODEL", help="A known model, a directory or a hub name, or `german`: "
               "the paper's five; repeat for several. [default: minilm, and mpnet if it is here]")  # fmt: skip
-@click.option("--pairs", "rows", type=click.IntRange(1), default=200, show_default=True, help="At most so many rows.")
+@click.option("--pairs", "rows", type=click.IntRange(1), default=ROWS, show_default=True,
+              help="At most so many rows; as many as the task had.")  # fmt: skip
 @click.option("--data", metavar="FILE", help="JSONL, CSV, TSV or Parquet with source, references, candidate and human. "
               "[default: a small German example]")  # fmt: skip
 @click.option("--human-max", "high", type=float, help="Upper end of the ratings' scale. [default: the highest rating]")
@@ -86,15 +88,16 @@ def lisa(ctx: click.Context, out: Path, models: tuple[str, ...], pairs: int, dat
 @click.option("--aspect", metavar="NAME", help="Which rating, if the human field holds several.")
 @click.option("--idf", type=click.Choice((SOURCES, REFERENCES)), default=SOURCES, show_default=True,
               help="Which texts IDF is counted over.")  # fmt: skip
-@click.option("--train", metavar="FILE", help="Rated paraphrases (candidate, reference, human) to fine-tune on.")
+@click.option("--train", metavar="FILE", help="Rated paraphrases to fine-tune on: candidate, reference, human, or "
+              "Opusparcus's four columns without a header.")  # fmt: skip
 @click.option("--mapping", default="opusparcus", show_default=True, metavar="MAPPING",
               help="Their ratings to similarities, as in `evalign train`.")  # fmt: skip
-@click.option(
-    "--finetune", multiple=True, metavar="MODEL", help="Which of the models to fine-tune. [default: the first]"
-)
+@click.option("--finetune", multiple=True, metavar="MODEL", help="Which of the models to fine-tune. [default: all]")
+@click.option("--tune-first", is_flag=True, help="Fine-tune the first model only, which takes less time.")
 @click.option("--epochs", type=click.IntRange(1), default=PAPER.epochs, show_default=True, help="Of the fine-tuning.")
 @click.option("--language", default="de", show_default=True, help="Of METEOR.")
-@click.option("--layer", help="Layer of BERTScore. [default: the one that evalign takes for the model]")
+@click.option("--layer", default=LAST, show_default=True, help="Layer whose tokens are matched: last as in the paper; "
+              "tuned: evalign's default for the model; a number; all: the last, and a table of all.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=12345, show_default=True)
 @click.option("--no-cache", is_flag=True, help="Measure everything anew, and keep nothing.")
 @human_option
@@ -113,17 +116,22 @@ def german(ctx: click.Context, /, out: Path, models: tuple[str, ...], data: str 
     A run that was stopped goes on where it was, the fine-tuning too; the same run again takes seconds. Exit code 3 if
     something could not be made, such as a model that is not found or IDF without sources; everything else is.
     """
+    options = Options(given["language"], given["layer"], threads)
+    if given["tune_first"] and given["finetune"]:
+        raise SpecError("--tune-first and --finetune both say which models to fine-tune: give one of them")
     check_folder(out)
     choice = RowChoice(given["rows"], seed, given["aspect"], given["low"], given["high"], given["idf"])
     judged = read_judged(data, columns, input_format, choice)
-    if given["finetune"] and data is not None and train is None:
-        raise SpecError("--finetune needs rated paraphrases to learn from: give --train FILE")
+    asked = "--finetune" if given["finetune"] else "--tune-first" if given["tune_first"] else ""
+    if asked and data is not None and train is None:
+        raise SpecError(f"{asked} needs rated paraphrases to learn from: give --train FILE")
     pairs = training_pairs(train, given["mapping"], judged) if train or data is None else None
     plan = GermanPlan(
-        Options(given["language"], given["layer"], threads),
+        options,
         pairs,
         replace(PAPER, epochs=given["epochs"], seed=seed, threads=threads),
         tuple(named_models(given["finetune"])) or None,
+        given["tune_first"],
         Resampling(seed=seed),
     )
     named = named_models(models) or known_here()

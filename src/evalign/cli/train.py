@@ -14,7 +14,8 @@ from click.core import ParameterSource
 
 from evalign.cli.inputs import column_options, human_option
 from evalign.cli.options import threads_option
-from evalign.data.rows import Columns, InMemory, TableFile
+from evalign.data.opusparcus import training_rows
+from evalign.data.rows import Columns, InMemory
 from evalign.errors import SpecError
 from evalign.metrics.spec import format_spec
 from evalign.render.progress import progress
@@ -83,6 +84,8 @@ def train(context: click.Context, /, data: tuple[str, ...], output: str, lstm: b
           input_format: str | None, aspect: str | None, seed: int, threads: int, **given: Any) -> None:  # fmt: skip
     """Learn from rated pairs of texts (JSONL, CSV, TSV, Parquet: candidate, reference, human).
 
+    A CSV or TSV file without a header has the four columns of Opusparcus: id, text, text, rating.
+
     \b
     evalign train pairs.jsonl -o tuned                          # then: evalign score ... -m "sbert(model=tuned)"
     evalign train opusparcus.tsv -o tuned --mapping opusparcus --loss cosine-mse --model ./german-bert
@@ -98,7 +101,7 @@ def train(context: click.Context, /, data: tuple[str, ...], output: str, lstm: b
     if combine:
         _combine(data, output, (columns, input_format), {"aspect": aspect, "seed": seed, "threads": threads} | given)
         return
-    rows = chain.from_iterable(TableFile(path, columns, input_format) for path in data)
+    rows = chain.from_iterable(training_rows(path, columns, input_format) for path in data)
     pairs = read_pairs(InMemory(list(rows)), given["mapping"], aspect)
     chosen = {item.name: given[item.name] for item in fields(PLAN) if given.get(item.name) is not None}
     plan = replace(LSTM_PLAN if lstm else PLAN, seed=seed, threads=threads, **chosen)

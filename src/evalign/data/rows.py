@@ -20,6 +20,7 @@ from evalign.types import Row
 
 REFERENCE_FIELDS = ("references", "reference")  # where none are named
 FORMATS = ("jsonl", "csv", "tsv", "parquet")  # the keys of READERS
+DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 class RowSource(Protocol):
@@ -127,7 +128,7 @@ class TableFile:
 
     def __post_init__(self) -> None:
         check_readable(self.path)
-        self._kind()
+        self.kind()
 
     @property
     def rereadable(self) -> bool:
@@ -139,10 +140,11 @@ class TableFile:
         return count_lines(self.path)
 
     def __iter__(self) -> Iterator[Row]:
-        for number, (place, record) in enumerate(READERS[self._kind()](self.path, self.columns), 1):
+        for number, (place, record) in enumerate(READERS[self.kind()](self.path, self.columns), 1):
             yield _row(record, self.columns, place, number)
 
-    def _kind(self) -> str:
+    def kind(self) -> str:
+        """The format: as given, or by the file's name."""
         if self.format is not None:
             return self.format
         name = Path(self.path.removesuffix(".gz"))
@@ -212,8 +214,7 @@ def _parquet(path: str, _: Columns) -> Iterator[Record]:
 
 READERS: dict[str, Callable[[str, Columns], Iterator[Record]]] = {
     "jsonl": _jsonl,
-    "csv": partial(_separated, delimiter=","),
-    "tsv": partial(_separated, delimiter="\t"),
+    **{kind: partial(_separated, delimiter=delimiter) for kind, delimiter in DELIMITERS.items()},
     "parquet": _parquet,
 }
 

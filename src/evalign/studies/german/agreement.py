@@ -121,6 +121,21 @@ def error_estimates(scores: Floats, rows: JudgedRows, resampling: Resampling) ->
     return estimates
 
 
+def error_contrast(terms: Sequence[tuple[float, Floats]], rows: JudgedRows, resampling: Resampling) -> Estimate:
+    """The sum of factor x RMSE x 100 over (factor, scores), such as the difference of two systems' errors.
+
+    All systems meet the same draws of documents, so the interval is that of the contrast itself.
+    """
+    factors = np.array([factor for factor, _ in terms])
+    squares = [rating_residuals(scores, rows.shares, resampling.seed)[0] ** 2 for _, scores in terms]
+    of_row, names = codes(rows.documents, "documents", len(rows.rows))
+    value = float(100 * factors @ np.sqrt([square.mean() for square in squares]))
+    if len(names) == 1:  # its resamples are all the same
+        return Estimate(value, len(rows.rows))
+    draws = resampled([weighted_mean(square) for square in squares], len(names), resampling, of_row)
+    return with_interval(Estimate(value, len(rows.rows)), 100 * np.sqrt(draws) @ factors, resampling.confidence)
+
+
 def _numbers(scored: Sequence[Scored], rows: JudgedRows, resampling: Resampling) -> dict[str, Any]:
     table = RatedTable(
         rows.rows,

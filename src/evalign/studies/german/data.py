@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from evalign.data.opusparcus import training_rows
 from evalign.data.rows import Columns, InMemory
 from evalign.errors import EvalignError, InputError
 from evalign.stats.estimate import FEWEST_ROWS
@@ -169,7 +170,10 @@ def judged_rows(name: str, rows: Sequence[Row], choice: RowChoice, data_set: Dat
 
 def training_pairs(train: str | None, mapping: str, judged: JudgedRows) -> RatedPairs:
     """Rated pairs to learn from, without those that share a text with a judged row; without a file, the example's."""
-    name, rows = read_rows(train, Columns(), None, EXAMPLE_PAIRS)
+    if train is None:
+        name, rows = read_rows(None, Columns(), None, EXAMPLE_PAIRS)
+    else:
+        name, rows = Path(train).name, list(training_rows(train, Columns()))
     try:
         rated = read_pairs(InMemory(rows), mapping)
     except EvalignError as error:

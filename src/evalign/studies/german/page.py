@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from evalign.render.study.page import StudyPage
-from evalign.studies.german import tables
+from evalign.studies.german import table3, tables
+from evalign.studies.german.claims import findings
+from evalign.studies.german.corpus import corpus_plate
 from evalign.studies.german.data import SOURCES
+from evalign.studies.german.error_formulas import formula_plate
+from evalign.studies.german.layers import layers_plate
+from evalign.studies.german.rescaled import PAIRS, RESCALED
 from evalign.studies.german.study import GermanStudy
-from evalign.studies.german.systems import BLOCK, LSTM_NAME
+from evalign.studies.german.systems import ALL, BLOCK, LAST, LSTM_NAME, TUNED_LAYER
+from evalign.studies.ledger import ledger
 from evalign.studies.wording import listed
 from evalign.version import __version__
 
@@ -35,13 +41,18 @@ def german_page(study: GermanStudy) -> StudyPage:
         FORMULA,
     )
     plates = (
-        tables.sentence_bert_errors(study),
-        tables.sentence_bert_agreement(study),
+        corpus_plate(rows),
+        table3.table3(study),
+        *([layers_plate(study)] if study.layers else []),
         tables.errors(study),
         tables.agreement(study),
+        formula_plate(study.verdict, rows),
+        table3.pooling_errors(study),
+        table3.pooling_agreement(study),
         tables.raw_scores(study),
     )
-    return StudyPage(TITLE, about, tables.summary(study), plates, _notes(study), study.missing)
+    claims = ledger(findings(study))
+    return StudyPage(TITLE, about, tables.summary(study), plates, _notes(study), study.missing, claims)
 
 
 def _about_documents(count: int) -> str:
@@ -83,6 +94,11 @@ def _about_tuning(study: GermanStudy) -> str:
     )
 
 
+def _layer(layer: str) -> str:
+    named = {LAST: "too, as the paper does", ALL: "too, as the paper does", TUNED_LAYER: "the one that evalign takes"}
+    return named.get(layer, f"layer {layer}")
+
+
 def _notes(study: GermanStudy) -> tuple[str, ...]:
     rows, plan = study.rows, study.plan
     counted = "whole source texts, nothing cut" if rows.idf == SOURCES else "references"
@@ -90,7 +106,7 @@ def _notes(study: GermanStudy) -> tuple[str, ...]:
     losses = [
         f"Fine-tuning of {name}: mean loss by epoch {', '.join(f'{epoch.loss:.4f}' for epoch in tuned.epochs[1:])}; "
         f"ratings mapped by {plan.pairs.mapping}, batches of {training.batch}, highest rate {training.rate:g}, seed "
-        f"{training.seed}; BERTScore reads the layer that it read before."
+        f"{training.seed}; the layer that is matched stays the same."
         for name, tuned in study.tuned.items()
         if plan.pairs is not None
     ]
@@ -117,7 +133,10 @@ def _notes(study: GermanStudy) -> tuple[str, ...]:
         "Several references: as each metric does by default (the best one).",
         "Models: "
         + (", ".join(study.models.values()) or "none")
-        + f"; Sentence-BERT reads the last layer, fp32, blocks of {BLOCK} rows.",
+        + f"; Sentence-BERT reads the last layer, BERTScore, LiSAScore and MoverScore {_layer(plan.options.layer)}; "
+        f"fp32, blocks of {BLOCK} rows.",
+        f"{RESCALED}: (F1 - b) / (1 - b), b being the mean F1 of up to {PAIRS} unrelated pairs of this data's "
+        "references, which are not rated.",
         *(f"{note}." for note in study.notes),
         *losses,
         *flagged,

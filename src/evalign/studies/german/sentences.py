@@ -9,13 +9,14 @@ from evalign.errors import UndefinedStatisticError
 from evalign.stats.correlation import spearman
 from evalign.studies.german.agreement import FITTED_RMSE, RMSE, JudgedSystem
 from evalign.studies.german.data import SOURCES
+from evalign.studies.german.published import SBERT_TUNED, TUNED_IDF
+from evalign.studies.german.rescaled import RESCALED
 from evalign.studies.german.systems import BERTSCORE, POOLINGS, TUNED, pooled, weighted
 from evalign.studies.wording import listed, moved, number, percent
 
 if TYPE_CHECKING:
     from evalign.studies.german.study import GermanStudy
 
-TUNED_IDF = weighted(TUNED)
 ALPHA = 0.05
 FEW_SYSTEMS = 4  # below which an order of systems says nothing
 FEW_NAMES = 6  # that a sentence can list
@@ -23,8 +24,25 @@ HALF = 0.5
 Systems = Sequence[JudgedSystem]
 
 
+def table3(study: GermanStudy) -> tuple[str, ...]:
+    """Table 3: what IDF, fine-tuning and rescaling do to the error, model by model."""
+    sentences = []
+    for model in study.models:
+        plain, *others = (
+            (name, study.verdict.find(name, model))
+            for name in (BERTSCORE, weighted(BERTSCORE), TUNED_IDF, RESCALED, SBERT_TUNED)
+        )
+        if plain[1] is None:
+            continue
+        errors = [f"{_spoken(name)} {system.number(RMSE):.1f}" for name, system in others if system is not None]
+        sentences.append(
+            f"{model}: error of BERTScore {plain[1].number(RMSE):.1f}" + (f"; {listed(errors)}." if errors else ".")
+        )
+    return tuple(sentences)
+
+
 def pooling_errors(study: GermanStudy, systems: Systems) -> tuple[str, ...]:
-    """Table 3, errors: raw scores against fitted ones."""
+    """Poolings, errors: raw scores against fitted ones."""
     sentences = []
     for model, of_model in _by_model(study, systems):
         raw, fitted = _smallest_errors(of_model)
@@ -37,7 +55,7 @@ def pooling_errors(study: GermanStudy, systems: Systems) -> tuple[str, ...]:
 
 
 def pooling_agreement(study: GermanStudy, systems: Systems) -> tuple[str, ...]:
-    """Table 3, correlations: which pooling, and what fine-tuning does."""
+    """Poolings, correlations: which is best, and what fine-tuning does."""
     sentences = []
     for model, of_model in _by_model(study, systems):
         ranked = _by_pearson(of_model)
@@ -168,4 +186,8 @@ def _significance(p: float) -> str:
 
 
 def _label(system: JudgedSystem) -> str:
-    return f"{system.name.replace(', ', ' ')} ({system.model})" if system.model else system.name
+    return f"{_spoken(system.name)} ({system.model})" if system.model else system.name
+
+
+def _spoken(name: str) -> str:
+    return name.replace(", ", " ")

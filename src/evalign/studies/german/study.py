@@ -6,24 +6,30 @@ used, or a training that fails, is named; everything else is made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from evalign.encoders.pinned_models import KNOWN
-from evalign.errors import EvalignError, SpecError, nearest
+from evalign.errors import EvalignError, LayerError, SpecError, nearest
 from evalign.stats.bootstrap import Resampling
 from evalign.studies.german.agreement import Verdict, judge_systems
 from evalign.studies.german.data import JudgedRows
+from evalign.studies.german.layer_scores import LayerScores, score_layers
+from evalign.studies.german.published import GERMAN
+from evalign.studies.german.rescaled import rescaled, unrelated_f1
 from evalign.studies.german.systems import (
+    ALL,
+    BERTSCORE,
     Options,
     Scored,
     System,
-    bertscore_layer,
+    cased,
     lexical_systems,
     lstm_system,
+    matched_layer,
     model_systems,
     score_systems,
     seen_share,
@@ -36,26 +42,20 @@ from evalign.tuning.rated_pairs import RatedPairs
 from evalign.tuning.training_plan import TrainingPlan, Watch
 from evalign.tuning.training_record import Trained
 
-GERMAN = (
-    "bert-base-german-cased",
-    "dbmdz/bert-base-german-uncased",
-    "dbmdz/bert-base-german-europeana-uncased",
-    "severinsimmler/literary-german-bert",
-    "severinsimmler/german-press-bert",
-)
 PRESETS = {"german": GERMAN}
-STEPS_PER_MODEL = 5  # systems of a model as it came, for the progress bar
+STEPS_PER_MODEL = 8  # systems of a model as it came, for the progress bar
 TUNED_SYSTEMS = 3
 
 
 @dataclass(frozen=True)
 class GermanPlan:
-    """What is done beside the models and the data; `finetune=None` means the first model that can be used."""
+    """What is done beside the models and the data; `finetune=None` means all models, or with `tune_first` the first."""
 
     options: Options = field(default_factory=Options)
     pairs: RatedPairs | None = None
     training: TrainingPlan = PAPER
     finetune: tuple[str, ...] | None = None
+    tune_first: bool = False
     resampling: Resampling = field(default_factory=Resampling)
 
 
@@ -69,6 +69,8 @@ class GermanStudy:
     models: dict[str, str]  # shown name -> pin
     tuned: dict[str, Trained]  # by shown name
     seen: dict[str, float]  # by shown name: references' tokens that occur in what IDF was counted over
+    layers: dict[str, LayerScores]  # by shown name, if all layers were asked for
+    cased: dict[str, bool]  # by shown name: whether the model tells capital letters
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -79,17 +81,17 @@ class GermanStudy:
         return [shown for shown, pin in self.models.items() if pin.partition("@")[0] in labels]
 
 
-def named_models(arguments: Iterable[str]) -> list[str]:
+def named_models(arguments: Iterable[str], presets: Mapping[str, Sequence[str]] = PRESETS) -> list[str]:
     """Names separated by commas, a preset standing for its models; each once."""
     names = [name.strip() for argument in arguments for name in argument.split(",") if name.strip()]
-    return list(dict.fromkeys(model for name in names for model in PRESETS.get(name, (name,))))
+    return list(dict.fromkeys(model for name in names for model in presets.get(name, (name,))))
 
 
 def work(models: Sequence[str], rows: JudgedRows, plan: GermanPlan) -> int:
     """Scored rows and training steps together."""
-    tunings = 0 if plan.pairs is None else 1 if plan.finetune is None else len(plan.finetune)
-    steps = 0
+    tunings, steps = 0, 0
     if plan.pairs is not None:
+        tunings = 1 if plan.tune_first else len(models if plan.finetune is None else plan.finetune)
         steps = tunings * training_steps(plan.pairs, plan.training) + training_steps(plan.pairs, LSTM_PLAN)
     systems = len(lexical_systems(plan.options)) + STEPS_PER_MODEL * len(models) + TUNED_SYSTEMS * tunings
     return (systems + (plan.pairs is not None)) * len(rows.rows) + steps
@@ -113,7 +115,7 @@ def run_german(
         tuning = None if plan.pairs is None else (plan.pairs, stack.enter_context(tuning_folder(steps)))
         for model, name in shown.items():
             run.measure(model, name)
-            wanted = model in plan.finetune if plan.finetune is not None else not run.tried
+            wanted = model in plan.finetune if plan.finetune is not None else not (plan.tune_first and run.tried)
             if tuning is not None and wanted:
                 run.tune(model, name, *tuning)
         if tuning is not None and shown:
@@ -121,7 +123,7 @@ def run_german(
     verdict = judge_systems(run.scored, rows, plan.resampling, steps)
     pins = {name: model_pin(model) for model, name in shown.items()}
     missing = (*rows.missing, *run.missing)
-    return GermanStudy(rows, verdict, plan, pins, run.tuned, run.seen, missing, tuple(run.notes))
+    return GermanStudy(rows, verdict, plan, pins, run.tuned, run.seen, run.layers, run.cased, missing, tuple(run.notes))
 
 
 class _Run:
@@ -132,6 +134,8 @@ class _Run:
         self.scored: list[Scored] = []
         self.tuned: dict[str, Trained] = {}
         self.seen: dict[str, float] = {}
+        self.layers: dict[str, LayerScores] = {}
+        self.cased: dict[str, bool] = {}
         self.missing: list[str] = []
         self.notes: list[str] = []
         self.tried = False
@@ -140,49 +144,61 @@ class _Run:
         """The models that are found, with the names they are shown by."""
         first: dict[str, str] = {}  # the same weights and tokenizer twice are one model
         pins: dict[str, str] = {}
+        errors: list[EvalignError] = []
         for model in models:
             try:
                 pin, identity = model_pin(model), model_identity(model)
-                bertscore_layer(model, self.plan.options)
+                matched_layer(model, self.plan.options)
             except EvalignError as error:
                 self.missing.append(f"model {model}: {error}")
+                errors.append(error)
                 continue
             if first.setdefault(identity, model) != model:
                 self.notes.append(f"{model} is the same model as {first[identity]}")
             else:
                 pins[model] = pin
+        if not pins and errors and all(isinstance(error, LayerError) for error in errors):
+            raise errors[0]  # a layer that no model has is a slip, not something that is missing
         return shown_names(pins)
 
     def measure(self, model: str, name: str) -> None:
         """A model as it came."""
-        self.score(model_systems(model, name, self.rows, self.plan.options))
-        if self.rows.counted:
-            key = {"study": "german", "step": "seen", "model": model_identity(model),
-                   "idf": digest_of(self.rows.counted_texts), "rated": self.rows.digest}  # fmt: skip
-            try:
-                self.seen[name] = self.steps.values(key, lambda: seen_share(self.rows, model, self.plan.options))
-            except EvalignError as error:
-                self.missing.append(f"tokens of {name}: {error}")
+        options = self.plan.options
+        self.score(model_systems(model, name, self.rows, options))
+        for plain in [scored for scored in self.scored if scored.label == f"{BERTSCORE} ({name})"]:
+            with self.naming(f"rescaled BERTScore of {name}"):
+                self.scored.append(rescaled(plain, unrelated_f1(model, self.rows, options, self.steps)))
+        if options.layer == ALL:
+            with self.naming(f"layers of {name}"):
+                self.layers[name] = score_layers(model, self.rows, options, self.steps)
+        identity = {"study": "german", "model": model_identity(model)}
+        with self.naming(f"tokens of {name}"):
+            self.cased[name] = self.steps.values(identity | {"step": "cased"}, lambda: cased(model, options))
+            if self.rows.counted:
+                key = identity | {"step": "seen", "idf": digest_of(self.rows.counted_texts), "rated": self.rows.digest}
+                self.seen[name] = self.steps.values(key, lambda: seen_share(self.rows, model, options))
+
+    @contextmanager
+    def naming(self, what: str) -> Iterator[None]:
+        """Something that may fail: its name and the reason are added to what is missing."""
+        try:
+            yield
+        except EvalignError as error:
+            self.missing.append(f"{what}: {error}")
 
     def tune(self, model: str, name: str, pairs: RatedPairs, folder: Path) -> None:
-        """The same model after fine-tuning; BERTScore reads the layer that it read before."""
+        """The same model after fine-tuning; the layer that is matched stays the same."""
         self.tried = True
-        options = replace(self.plan.options, layer=bertscore_layer(model, self.plan.options))
-        try:
+        options = replace(self.plan.options, layer=matched_layer(model, self.plan.options))
+        with self.naming(f"fine-tuning of {name}"):
             self.tuned[name] = fine_tune(model, pairs, self.plan.training, folder, Watch(self.advance))
-        except EvalignError as error:
-            self.missing.append(f"fine-tuning of {name}: {error}")
-            return
-        self.score(tuned_systems(str(self.tuned[name].directory), name, self.rows, options))
+            self.score(tuned_systems(str(self.tuned[name].directory), name, self.rows, options))
 
     def lstm(self, start: str, pairs: RatedPairs, folder: Path) -> None:
         """The baseline from before transformers, trained on the same pairs."""
-        try:
+        with self.naming("LSTM"):
             trained = train_lstm(start, pairs, folder, Watch(self.advance))
-        except EvalignError as error:
-            self.missing.append(f"LSTM: {error}")
-            return
-        self.score([lstm_system(str(trained.directory))])
+            self.score([lstm_system(str(trained.directory))])
 
     def score(self, systems: Iterable[System]) -> None:
         """Adds what can be scored."""

@@ -14,18 +14,24 @@ from typing import Any
 
 import numpy as np
 
+from evalign.encoders.fake import DEPTH
+from evalign.encoders.families import depth
+from evalign.encoders.layers import check_layers, parse_layers
 from evalign.encoders.loading import FAKE, EncoderChoice, default_layer, open_encoder
 from evalign.encoders.locating import locate
 from evalign.encoders.vector_cache import EmbeddingMemory
-from evalign.errors import EvalignError
+from evalign.errors import EvalignError, LayerError
 from evalign.metrics.base import Metric, Scorer, blocks
 from evalign.metrics.bertscore import BERTScore
+from evalign.metrics.evalign_metric import MODELS, Evalign, shipped
+from evalign.metrics.lisascore import LiSAScore
 from evalign.metrics.lstm import LSTM
+from evalign.metrics.moverscore import MoverScore
 from evalign.metrics.registry import metric
 from evalign.metrics.sentence_vectors import SBert
 from evalign.metrics.token_metric import TokenMetric, TokenScorer
 from evalign.studies.german.data import JudgedRows, texts_of
-from evalign.studies.model_identity import model_identity
+from evalign.studies.model_identity import model_identity, model_pin
 from evalign.studies.step_cache import Steps, digest_of
 from evalign.types import Floats, Row
 
@@ -33,6 +39,8 @@ BLOCK = 50  # rows to a step: what a kill may cost
 RECIPE = 1  # raised when the same metrics give other numbers
 POOLINGS = ("cls", "mean", "max")
 BERTSCORE, TUNED, LSTM_NAME = "BERTScore", "BERTScore, fine-tuned", "LSTM"
+LISASCORE, MOVERSCORE, EVALIGN = "LiSAScore", "MoverScore", "evalign"
+LAST, TUNED_LAYER, ALL = "last", "tuned", "all"  # the layers that have a name
 LEXICAL = {
     "BLEU": "bleu",
     "ROUGE-1": "rouge1",
@@ -83,11 +91,23 @@ class Scored:
 
 @dataclass(frozen=True)
 class Options:
-    """What decides the metrics: the language of METEOR, the layer of BERTScore (None: the tuned one), threads."""
+    """What decides the metrics: the language of METEOR, the layer whose tokens are matched, threads.
+
+    The layer is `last`, as in the paper, `tuned` (evalign's default for the model), a choice such as `4` or `4+6`, or
+    `all`: the last in the tables, and a table of BERTScore over all layers.
+    """
 
     language: str = "de"
-    layer: str | None = None
+    layer: str = LAST
     threads: int = 0
+
+    def __post_init__(self) -> None:
+        if self.layer not in (LAST, TUNED_LAYER, ALL):
+            try:
+                parse_layers(self.layer)
+            except LayerError as error:
+                raise LayerError(f"--layer {self.layer[:40]}: expected last, tuned, all, a layer from 0 up, or several "
+                                 "as in 4+6") from error  # fmt: skip
 
 
 def lexical_systems(options: Options) -> list[System]:
@@ -101,7 +121,11 @@ def model_systems(model: str, shown: str, judged: JudgedRows, options: Options) 
         System(pooled(pooling), shown, SBert(model=model, pooling=pooling, threads=options.threads))
         for pooling in POOLINGS
     ]
-    return sberts + _bertscores(BERTSCORE, model, shown, judged, options)
+    read: dict[str, Any] = {"model": model, "layer": matched_layer(model, options), "threads": options.threads}
+    others = [System(LISASCORE, shown, LiSAScore(**read)), System(MOVERSCORE, shown, MoverScore(**read))]
+    recipes = [name for name in MODELS if shipped(name).terms[0].signature == model_pin(model)]
+    others += [System(EVALIGN, shown, Evalign(model=name, threads=options.threads)) for name in recipes]
+    return [*sberts, *_bertscores(BERTSCORE, model, shown, judged, options), *others]
 
 
 def tuned_systems(model: str, shown: str, judged: JudgedRows, options: Options) -> list[System]:
@@ -183,25 +207,39 @@ class _Scoring:
     def _identity(self) -> dict[str, Any]:
         """A metric with a model is known without loading it; others say in their signature which data they found."""
         used = self.system.metric
+        if isinstance(used, Evalign):
+            content = used.content()
+            named = {"metric": str(replace(used, threads=0)), "recipe": content.digest}
+            return named | {"model": model_identity(str(content.trained["encoder"]))}
         if not isinstance(used, TokenMetric):
             return {"metric": str(self._scorer.signature)}
         named = {"metric": str(replace(used, model="", threads=0)), "model": model_identity(used.model)}
         return named | ({"idf": digest_of(self.judged.counted_texts)} if used.needs_corpus else {})
 
 
-def bertscore_layer(model: str, options: Options) -> str:
-    """The layer of the options, else evalign's default for this model."""
-    if options.layer is not None:
-        return options.layer
-    if model == FAKE:
-        return "2"
-    located = locate(model)
-    return default_layer(located, located.config())
+def matched_layer(model: str, options: Options) -> str:
+    """The layer of the options for this model; an error if the model does not have it."""
+    fake = model == FAKE
+    config = {} if fake else locate(model).config()
+    deepest = DEPTH if fake else depth(config)
+    if options.layer == TUNED_LAYER:
+        return "2" if fake else default_layer(locate(model), config)
+    layer = LAST if options.layer == ALL else options.layer
+    if deepest is not None:
+        check_layers(parse_layers(layer), deepest)
+    return layer
+
+
+def cased(model: str, options: Options) -> bool:
+    """Whether the model's tokenizer tells capital letters from small ones."""
+    encoder = open_encoder(EncoderChoice(model, matched_layer(model, options), threads=options.threads)).encoder
+    capital, small = (tokens.ids.tolist() for tokens in encoder.tokenize(["Das Haus", "das haus"]))
+    return bool(capital != small)
 
 
 def seen_share(judged: JudgedRows, model: str, options: Options) -> float:
     """The part of the references' tokens that occur in some text that IDF was counted over; others weigh alike."""
-    encoder = open_encoder(EncoderChoice(model, bertscore_layer(model, options), threads=options.threads)).encoder
+    encoder = open_encoder(EncoderChoice(model, matched_layer(model, options), threads=options.threads)).encoder
     counted = {token for tokens in encoder.tokenize(list(judged.counted_texts)) for token in tokens.ids.tolist()}
     own = [
         token
@@ -212,6 +250,6 @@ def seen_share(judged: JudgedRows, model: str, options: Options) -> float:
 
 
 def _bertscores(name: str, model: str, shown: str, judged: JudgedRows, options: Options) -> list[System]:
-    plain = BERTScore(model=model, layer=bertscore_layer(model, options), threads=options.threads)
+    plain = BERTScore(model=model, layer=matched_layer(model, options), threads=options.threads)
     idf = [System(weighted(name), shown, replace(plain, idf=judged.idf))] if judged.counted else []
     return [System(name, shown, plain), *idf]

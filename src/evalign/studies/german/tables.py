@@ -1,8 +1,8 @@
-"""Tables 3 and 4 of the German summaries study and their figures: numbers in, plates with tables and sentences out."""
+"""Table 4 of the German summaries study and its figures: numbers in, plates with tables and sentences out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from evalign.render.study.plots import Shape, Violin
 from evalign.stats.estimate import Estimate
 from evalign.studies.german import sentences
 from evalign.studies.german.agreement import CORRELATIONS, ERRORS, FITTED_RMSE, MAE, RMSE, JudgedSystem
+from evalign.studies.german.published import TABLE4
 from evalign.studies.german.study import GermanStudy
 from evalign.studies.german.systems import POOLINGS, pooled
 from evalign.studies.lisa.measured import shape
@@ -21,15 +22,6 @@ from evalign.studies.wording import number, percent
 from evalign.types import Floats
 
 WORDS, CONSTANT = "no model", "always the mean rating"
-# Error x 100 on the data of GermEval-2020 task 3, as the paper reports it; the last on bert-base-german-cased.
-PUBLISHED = {
-    "BLEU": 41.43,
-    "ROUGE-1": 42.63,
-    "ROUGE-2": 55.70,
-    "ROUGE-L": 43.78,
-    "METEOR": 48.08,
-    sentences.TUNED_IDF: 31.99,
-}
 DRAWN_ERRORS = {RMSE: "RMSE of raw scores", FITTED_RMSE: "RMSE of fitted scores"}  # with the titles of their panels
 DRAWN_CORRELATIONS = {"pearson": "Pearson", "spearman": "Spearman"}
 NO_MODEL = "no model could be used"
@@ -50,31 +42,9 @@ def summary(study: GermanStudy) -> StudyTable:
         **{name.capitalize(): _plain(name) for name in CORRELATIONS[1:]},
         "rank": _rank,
     }
-    table = _table("Table 4: all metrics, with 95 % intervals", columns, _table4(study))
+    table = system_table("Table 4: all metrics, with 95 % intervals", columns, _table4(study))
     constant = with_interval(study.verdict.constant[RMSE], 1)
     return replace(table, lines=(*table.lines, (CONSTANT, "–", "–", constant, "–", "–", "–", "–")))
-
-
-def sentence_bert_errors(study: GermanStudy) -> Plate:
-    """Table 3, errors: which pooling of which model."""
-    plate = Plate("table3_error", "Table 3: Sentence-BERT, error")
-    systems = _table3(study)
-    if not systems:
-        return replace(plate, missing=NO_MODEL)
-    columns = {"model": _tuned_name, "pooling": _pooling, **ERROR_COLUMNS, **CORRELATION_COLUMNS}
-    table = _table("Table 3: Sentence-BERT by model and pooling", columns, systems)
-    drawing = _drawing(systems, DRAWN_ERRORS, "error x 100", (_tuned_name, _pooling))
-    return replace(plate, drawing=drawing, said=sentences.pooling_errors(study, systems), tables=(table,))
-
-
-def sentence_bert_agreement(study: GermanStudy) -> Plate:
-    """Table 3, correlations."""
-    plate = Plate("table3_correlation", "Table 3: Sentence-BERT, correlation with people")
-    systems = _table3(study)
-    if not systems:
-        return replace(plate, missing=NO_MODEL)
-    plate = replace(plate, said=sentences.pooling_agreement(study, systems))
-    return _with_correlations(plate, systems, (_tuned_name, _pooling))
 
 
 def errors(study: GermanStudy) -> Plate:
@@ -86,8 +56,10 @@ def errors(study: GermanStudy) -> Plate:
         "mean score - mean rating": lambda system: f"{system.offset:+.2f}",
         "share of MSE": lambda system: percent(system.offset_share),
     }
-    drawing = _drawing(systems, DRAWN_ERRORS, "error x 100", (_name, _model), study.verdict.constant[RMSE])
-    tables = _table("Table 4: errors", columns, systems), _published(systems)
+    drawing = ranges_drawing(
+        systems, DRAWN_ERRORS, "error x 100", (metric_name, model_or_words), study.verdict.constant[RMSE]
+    )
+    tables = system_table("Table 4: errors", columns, systems), _published(systems)
     about = sentences.errors(study, systems)
     return Plate("table4_error", "Table 4: all metrics, error", drawing, about, tables)
 
@@ -95,18 +67,20 @@ def errors(study: GermanStudy) -> Plate:
 def agreement(study: GermanStudy) -> Plate:
     """Table 4, correlations."""
     systems = _table4(study)
-    table = _table("Table 4: correlations", {**NAMES, **CORRELATION_COLUMNS, "rank": _rank}, systems)
+    table = system_table("Table 4: correlations", {**NAMES, **CORRELATION_COLUMNS, "rank": _rank}, systems)
     about = sentences.agreement(study, systems)
     plate = Plate("table4_correlation", "Table 4: all metrics, correlation with people", None, about)
-    return replace(_with_correlations(plate, systems, (_name, _model)), tables=(table,))
+    return replace(with_correlations(plate, systems, (metric_name, model_or_words)), tables=(table,))
 
 
 def raw_scores(study: GermanStudy) -> Plate:
     """Where the scores lie, beside the ratings: most of the error of a raw score is its place."""
     systems = _table4(study)
     panels = []
-    for model in dict.fromkeys(map(_model, systems)):
-        violins = [Violin(system.name, [_shape(system.scored.scores)]) for system in systems if _model(system) == model]
+    for model in dict.fromkeys(map(model_or_words, systems)):
+        violins = [
+            Violin(system.name, [_shape(system.scored.scores)]) for system in systems if model_or_words(system) == model
+        ]
         panels.append(Panel(model, "", [Violin("people", [_shape(study.rows.shares)]), *violins]))
     columns = {("people", ""): study.rows.shares}
     columns |= {(system.name, system.model): system.scored.scores for system in study.verdict.systems}
@@ -131,20 +105,14 @@ def with_interval(estimate: Estimate, digits: int) -> str:
     return f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
 
 
-def _name(system: JudgedSystem) -> str:
+def metric_name(system: JudgedSystem) -> str:
+    """As a line of a table."""
     return system.name
 
 
-def _model(system: JudgedSystem) -> str:
+def model_or_words(system: JudgedSystem) -> str:
+    """As a series of a figure."""
     return system.model or WORDS
-
-
-def _pooling(system: JudgedSystem) -> str:
-    return system.pooling
-
-
-def _tuned_name(system: JudgedSystem) -> str:
-    return f"{system.model}, fine-tuned" if system.name.endswith("fine-tuned") else system.model
 
 
 def _rank(system: JudgedSystem) -> str:
@@ -159,35 +127,31 @@ def _plain(measure: str) -> Text:
     return lambda system: number(system.value(measure))
 
 
-NAMES: dict[str, Text] = {"metric": _name, "model": lambda system: system.model or "–"}
+NAMES: dict[str, Text] = {"metric": metric_name, "model": lambda system: system.model or "–"}
 ERROR_COLUMNS = {f"{name} x 100": _interval(name, 1) for name in ERRORS}
 CORRELATION_COLUMNS = {name.capitalize(): _interval(name, 3) for name in CORRELATIONS}
 
 
-def _table(caption: str, columns: Mapping[str, Text], systems: Sequence[JudgedSystem]) -> StudyTable:
+def system_table(caption: str, columns: Mapping[str, Text], systems: Sequence[JudgedSystem]) -> StudyTable:
     """One line per system; the first two columns are names."""
     lines = tuple(tuple(text(system) for text in columns.values()) for system in systems)
     return StudyTable(caption, tuple(columns), lines, names=2)
 
 
-def _table3(study: GermanStudy) -> list[JudgedSystem]:
-    return [system for system in study.verdict.systems if system.name.startswith("Sentence-BERT")]
-
-
 def _table4(study: GermanStudy) -> list[JudgedSystem]:
-    """All systems, Sentence-BERT with mean pooling only: the other poolings are Table 3's."""
+    """All systems, Sentence-BERT with mean pooling only: the other poolings have a table of their own."""
     left_out = {pooled(pooling) for pooling in POOLINGS if pooling != "mean"}
     return [system for system in study.verdict.systems if system.name not in left_out]
 
 
-def _with_correlations(plate: Plate, systems: Sequence[JudgedSystem], axes: Axes) -> Plate:
+def with_correlations(plate: Plate, systems: Sequence[JudgedSystem], axes: Axes) -> Plate:
     """The plate with its figure; constant ratings or scores have no correlation, so there is nothing to draw."""
     if all(system.value(measure) is None for system in systems for measure in DRAWN_CORRELATIONS):
         return Plate(plate.name, plate.title, missing=NO_CORRELATION)
-    return replace(plate, drawing=_drawing(systems, DRAWN_CORRELATIONS, "correlation", axes))
+    return replace(plate, drawing=ranges_drawing(systems, DRAWN_CORRELATIONS, "correlation", axes))
 
 
-def _drawing(
+def ranges_drawing(
     systems: Sequence[JudgedSystem],
     measures: Mapping[str, str],
     below: str,
@@ -198,15 +162,10 @@ def _drawing(
     row_of, series_of = axes
     panels = []
     for measure, title in measures.items():
-        values: dict[str, dict[str, tuple[float, float, float]]] = {}
         estimates = [(row_of(system), series_of(system), system.estimates[measure]) for system in systems]
         if constant is not None and measure == FITTED_RMSE:
             estimates.append((CONSTANT, WORDS, constant))
-        for row, series, estimate in estimates:
-            if estimate.value is not None:
-                low, high = (estimate.value if end is None else end for end in (estimate.low, estimate.high))
-                values.setdefault(row, {})[series] = low, estimate.value, high
-        panels.append(Panel(title, "", values))
+        panels.append(Panel(title, "", as_ranges(estimates)))
     told = [((system.name, system.model, measure), estimate) for system in systems
             for measure, estimate in system.estimates.items()]  # fmt: skip
     if constant is not None:
@@ -219,6 +178,16 @@ def _drawing(
     )
 
 
+def as_ranges(estimates: Iterable[tuple[str, str, Estimate]]) -> dict[str, dict[str, tuple[float, float, float]]]:
+    """Row -> series -> (low, value, high), as figures of ranges take them; what has no value is left out."""
+    ranges: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for row, series, estimate in estimates:
+        if estimate.value is not None:
+            low, high = (estimate.value if end is None else end for end in (estimate.low, estimate.high))
+            ranges.setdefault(row, {})[series] = low, estimate.value, high
+    return ranges
+
+
 def _shape(values: Floats) -> Shape:
     """A sample between 0 and 1 as it is drawn, cut off where no score can be."""
     drawn = shape(np.clip(values, 0, 1))
@@ -227,13 +196,12 @@ def _shape(values: Floats) -> Shape:
 
 
 def _published(systems: Sequence[JudgedSystem]) -> StudyTable:
-    lines = []
-    for name, value in PUBLISHED.items():
-        lines += [
-            (name, system.model or "–", f"{value:.2f}", number(system.value(RMSE), 2), number(system.value(MAE), 2))
-            for system in systems
-            if system.name == name
-        ] or [(name, "–", f"{value:.2f}", "–", "–")]
-    columns = ("metric", "model here", "published error x 100", "RMSE x 100 here", "MAE x 100 here")
-    caption = "Published on GermEval's summaries (fine-tuned: bert-base-german-cased), beside other data here"
-    return StudyTable(caption, columns, tuple(lines), names=2)
+    """The paper's baselines beside ours."""
+    ours = {system.name: system for system in systems}
+    lines = tuple(
+        (name, f"{value:.4f}", *(number(ours[name].value(error), 2) if name in ours else "–" for error in (RMSE, MAE)))
+        for name, value in TABLE4.items()
+    )
+    columns = ("metric", "published error", "RMSE x 100 here", "MAE x 100 here")
+    caption = "Table 4 as published on GermEval's summaries, beside the data here"
+    return StudyTable(caption, columns, lines)

@@ -1,0 +1,50 @@
+"""BERTScore rescaled, which the paper tried: scores and the baseline of unrelated references in, rescaled scores out.
+
+    rescaled F1 = (F1 - b) / (1 - b), b being the mean F1 of unrelated references of the same data
+
+A straight line: it moves the error of raw scores, and no correlation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from evalign.encoders.layers import parse_layers
+from evalign.encoders.loading import EncoderChoice, open_encoder
+from evalign.metrics.baseline import layer_name
+from evalign.metrics.bertscore import BERTScore
+from evalign.studies.german.data import JudgedRows
+from evalign.studies.german.systems import BERTSCORE, Options, Scored, matched_layer
+from evalign.studies.model_identity import model_identity
+from evalign.studies.step_cache import Steps, digest_of
+from evalign.tuning.baselines import fit_baseline
+
+RESCALED = f"{BERTSCORE}, rescaled"
+PAIRS = 1000  # of unrelated references, at most
+TEXTS = 300  # references, at most: every layer is encoded
+
+
+def unrelated_f1(model: str, judged: JudgedRows, options: Options, steps: Steps) -> float:
+    """The mean F1 of unrelated references, by the layer that BERTScore reads."""
+    layer = matched_layer(model, options)
+    texts = sorted({text for row in judged.rows for text in row.references})[:TEXTS]
+    key = {"study": "german", "step": "baseline", "model": model_identity(model), "layer": layer, "pairs": PAIRS,
+           "texts": digest_of(texts)}  # fmt: skip
+
+    def fitted() -> float:
+        layers = open_encoder(EncoderChoice(model, layer, threads=options.threads)).encoder.layers
+        name = layer_name(parse_layers("+".join(map(str, layers))))
+        baseline = fit_baseline(BERTScore(model=model, threads=options.threads), texts, PAIRS, more_choices=(name,))
+        return baseline.by_layer[name][2]
+
+    return float(steps.values(key, fitted))
+
+
+def rescaled(plain: Scored, baseline: float) -> Scored:
+    """The scores of BERTScore on the rescaled line."""
+    return Scored(
+        replace(plain.system, name=RESCALED),
+        f"{plain.signature}, then (F1 - {baseline:.4f}) / (1 - {baseline:.4f})",
+        (plain.scores - baseline) / (1 - baseline),
+        plain.flags,
+    )
