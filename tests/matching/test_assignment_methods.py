@@ -337,7 +337,7 @@ def test_strict_repairs_as_the_loops_do(case, tied):
         assert (cells == expected).all(), matrix.tolist()
         assert_compliant(cells)
         repaired += (cells != as_cells(pairs, matrix.shape)).any()
-    assert repaired > 10
+    assert repaired > 5
 
 
 class TestAuction:
