@@ -12,17 +12,22 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from evalign.atomic_files import whole_file
 from evalign.cli.options import parse_metric, stdout_console, threads_option
 from evalign.encoders.lstm.file import demonstration_file
 from evalign.errors import SpecError
 from evalign.metrics.bartscore import BARTScore
 from evalign.metrics.base import Metric
+from evalign.metrics.spec import parse_spec
 
 
 @click.command()
 @click.argument("candidate", required=False)
 @click.argument("reference", required=False)
 @click.option("-m", "--metric", "spec", default="bertscore", show_default=True, metavar="SPEC")
+@click.option(
+    "--all", "every", is_flag=True, help="With -m rouge: every ROUGE variant on this pair, one after the other."
+)
 @click.option("-s", "--source", help="The source text, which sari compares with.")
 @click.option(
     "--lstm",
@@ -35,13 +40,14 @@ from evalign.metrics.base import Metric
 @click.option("--json", "as_json", is_flag=True, help="The trace of --lstm as JSON.")
 @click.option(
     "--html", "page", type=click.Path(dir_okay=False, path_type=Path),
-    help="Write bartscore's log-probabilities as an interactive page: one file, which opens offline.",
+    help="Write bartscore's log-probabilities, or the lessons of -m rouge --all, as a page that opens offline.",
 )  # fmt: skip
 @threads_option
 def explain(
     candidate: str | None,
     reference: str | None,
     spec: str,
+    every: bool,
     source: str | None,
     cell: str | None,
     as_json: bool,
@@ -55,6 +61,7 @@ def explain(
     evalign explain "the cat sat" "a cat was sitting" -m "lisascore(method=row-mask)"
     evalign explain "the cat sat" "a cat was sitting" -m moverscore
     evalign explain "police kill the gunman" "police killed the gunman" -m rougeL
+    evalign explain "the dog ran. it barked." "it barked. the dog ran." -m rouge --all
     evalign explain "the cat sat on the mat" "on the mat sat the cat" -m meteor
     evalign explain "the cat sat" "a cat was sitting" -m "bartscore(model=DIR)" --html cats.html
     evalign explain --lstm "the cat sat on the mat"
@@ -63,6 +70,8 @@ def explain(
     console = stdout_console()
     if page is not None and cell is not None:
         raise SpecError("--html shows the log-probabilities of bartscore; leave it out with --lstm")
+    if every and cell is not None:
+        raise SpecError("--all shows every variant of -m rouge; leave it out with --lstm")
     if cell is not None:
         _trace_lstm(console, cell, [text for text in (candidate, reference) if text is not None], as_json)
         return
@@ -70,6 +79,13 @@ def explain(
         raise click.UsageError("Missing argument 'CANDIDATE'.")
     if as_json:
         raise SpecError("--json shows the trace of --lstm; for an alignment there is evalign align --json")
+    if every:
+        if source is not None:
+            raise SpecError("rouge does not look at sources; leave out --source")
+        _teach_rouge(console, spec, (candidate, reference), page)
+        return
+    if spec.partition("(")[0].strip() == "rouge":
+        raise SpecError("rouge stands for several metrics: name one, as rougeL, or see every variant with --all")
     metric = parse_metric(spec, threads)
     predicting = _predicting(metric) if page is not None else None
     texts = _texts(metric, candidate, reference, source)
@@ -98,6 +114,28 @@ def _trace_lstm(console: Console, file: str, texts: list[str], as_json: bool) ->
     console.print(explain_lstm(metric, texts[0]))
     if not file:
         console.print(Text("The small cell that comes with evalign; --lstm FILE traces a trained one.", style="dim"))
+
+
+def _teach_rouge(console: Console, spec: str, texts: tuple[str, str | None], page: Path | None) -> None:
+    """Every ROUGE variant on a pair, on the terminal or as a page."""
+    from evalign.render.explain.rouge.every_variant import lessons_html, lessons_text
+    from evalign.render.explain.rouge.lessons import teach
+
+    name, options = parse_spec(spec)
+    if name != "rouge":
+        raise SpecError(
+            f"--all shows every variant of ROUGE: expected -m rouge or -m 'rouge(stem=true)', got -m {spec}"
+        )
+    candidate, reference = texts
+    if reference is None:
+        raise SpecError("rouge compares with references: give a second text")
+    lessons = teach(options, candidate, reference)
+    if page is None:
+        console.print(lessons_text(lessons))
+        return
+    with whole_file(page) as stream:
+        stream.write(lessons_html(lessons))
+    click.echo(f"{page}: written", err=True)
 
 
 def _predicting(metric: Metric) -> BARTScore:

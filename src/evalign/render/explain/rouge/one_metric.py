@@ -6,14 +6,12 @@ from rich.console import Group, RenderableType
 
 from evalign.metrics.lexical.lcsr import LCSR
 from evalign.metrics.lexical.rouge import lcs
-from evalign.metrics.lexical.rouge.metrics import RougeW
-from evalign.metrics.lexical.rouge.options import OWN_RATIO
-from evalign.metrics.lexical.rouge.reading import Reading, shared_reader
+from evalign.metrics.lexical.rouge.reading import Reading
 from evalign.metrics.lexical.rouge.scoring import Rouge
 from evalign.render.explain.parts import ending, heading, line, more_line, score_pair
-from evalign.render.explain.rouge_steps import Pair, lcs_path, shares_written, steps
+from evalign.render.explain.rouge.arithmetic import f_fraction, precision_and_recall
+from evalign.render.explain.rouge.steps import Pair, lcs_path, read_pair, steps
 from evalign.render.tables import signature_line
-from evalign.render.terminal import visible
 
 SHOWN_WORDS = 80
 
@@ -22,10 +20,9 @@ def explain_rouge(metric: Rouge, candidate: str, reference: str) -> RenderableTy
     """Tokens, hits, and the way from hits to precision, recall and F, which are those the metric gives."""
     report = metric.score([candidate], [reference])
     scores, flags = report.segments[0].scores, report.segments[0].flags
-    own, other, words = shared_reader(metric.reading()).shown(candidate, reference)
-    pair = Pair(own, other, {letter: visible(word) for letter, word in words.items()})
-    parts: list[RenderableType] = [heading("1. Words"), *_words("candidate", own, pair)]
-    parts += _words("reference", other, pair)
+    pair = read_pair(metric, candidate, reference)
+    own, other = pair.candidate, pair.reference
+    parts = word_lines(pair)
     if flags:
         parts.append(line(f"flags: {', '.join(flags)}", "bold dark_orange"))
     if own.letters and other.letters:
@@ -37,10 +34,9 @@ def explain_rouge(metric: Rouge, candidate: str, reference: str) -> RenderableTy
 def explain_lcsr(metric: LCSR, candidate: str, reference: str) -> RenderableType:
     """The common subsequence, and its length by that of the longer text."""
     scorer, segment = score_pair(metric, candidate, reference)
-    own, other, words = shared_reader(metric.reading()).shown(candidate, reference)
-    pair = Pair(own, other, {letter: visible(word) for letter, word in words.items()})
-    parts: list[RenderableType] = [heading("1. Words"), *_words("candidate", own, pair)]
-    parts += _words("reference", other, pair)
+    pair = read_pair(metric, candidate, reference)
+    own, other = pair.candidate, pair.reference
+    parts = word_lines(pair)
     if own.letters and other.letters:
         lengths = len(own.letters), len(other.letters)
         (hits,) = lcs.lcs_lengths([own.letters], [other.letters])
@@ -51,6 +47,11 @@ def explain_lcsr(metric: LCSR, candidate: str, reference: str) -> RenderableType
             line(f"LCSR = {hits} / max({lengths[0]}, {lengths[1]}) = {segment.scores['score']:.5f}"),
         ]
     return Group(*parts, *ending(metric, segment, scorer.signature))
+
+
+def word_lines(pair: Pair) -> list[RenderableType]:
+    """The words of both texts, below a heading."""
+    return [heading("1. Words"), *_words("candidate", pair.candidate, pair), *_words("reference", pair.reference, pair)]
 
 
 def _words(name: str, reading: Reading, pair: Pair) -> list[RenderableType]:
@@ -67,33 +68,11 @@ def _words(name: str, reading: Reading, pair: Pair) -> list[RenderableType]:
 
 def _arithmetic(metric: Rouge, pair: Pair, f: float) -> list[RenderableType]:
     """Precision and recall as fractions, and F with its numbers."""
-    shares = [float(side[0]) for side in metric.pairs([pair.candidate], [pair.reference])]
-    script = metric.mode == "rouge155"
-    if script:
-        counts = metric.counts(pair.candidate, pair.reference)
-        totals = counts.peer, counts.model
-        shares = [round(metric.ratio(counts.hit, total), 5) if total else 0.0 for total in totals]
-        fractions = [f"{counts.hit:.5g} / {total:.5g}" for total in totals]
-        if isinstance(metric, RougeW):
-            fractions = [f"({fraction}) ^ (1 / {metric.weight:g})" for fraction in fractions]
-    else:
-        fractions = shares_written(metric, pair, shares)
+    precision, recall = precision_and_recall(metric, pair)
     return [
-        heading(f"3. Shares{', rounded to five places' if script else ''}"),
-        line(f"P = {fractions[0]} = {shares[0]:.5f}"),
-        line(f"R = {fractions[1]} = {shares[1]:.5f}"),
+        heading(f"3. Shares{', rounded to five places' if metric.mode == 'rouge155' else ''}"),
+        line(f"P = {precision.fraction} = {precision.value:.5f}"),
+        line(f"R = {recall.fraction} = {recall.value:.5f}"),
         heading("4. F, which weighs both"),
-        line(f"F = {_f(metric, *shares)} = {f:.5f}"),
+        line(f"F = {f_fraction(metric, precision.value, recall.value)} = {f:.5f}"),
     ]
-
-
-def _f(metric: Rouge, p: float, r: float) -> str:
-    """The formula with its numbers."""
-    if p == 0 and r == 0:
-        return "nothing of nothing"
-    if metric.beta == OWN_RATIO:
-        return f"RP (R² + P²) / (R³ + P³), with beta = P/R = {p / r:.4f}"
-    alpha = metric.precision_weight
-    if alpha == 0.5:
-        return f"2 · {p:.5f} · {r:.5f} / ({p:.5f} + {r:.5f})"
-    return f"{p:.5f} · {r:.5f} / ({1 - (alpha or 0):.4g} · {p:.5f} + {alpha:.4g} · {r:.5f})"

@@ -12,12 +12,14 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from evalign.metrics.lexical.lcsr import LCSR
 from evalign.metrics.lexical.rouge import lcs
 from evalign.metrics.lexical.rouge.metrics import RougeL, RougeMEAD, RougeN, RougeS, RougeSU, RougeW, UnionLCS
-from evalign.metrics.lexical.rouge.reading import Reading
+from evalign.metrics.lexical.rouge.reading import Reading, shared_reader
 from evalign.metrics.lexical.rouge.run_weights import Line, RunWeight
 from evalign.metrics.lexical.rouge.scoring import Rouge
 from evalign.render.explain.parts import heading, line, matrix, more_line, pairs_table
+from evalign.render.terminal import visible
 from evalign.types import Floats
 
 TABLE_WORDS = 14  # on either side; longer texts are listed
@@ -39,28 +41,19 @@ class Pair:
         return " ".join(self.words[letter] for letter in letters)
 
 
+def read_pair(metric: Rouge | LCSR, candidate: str, reference: str) -> Pair:
+    """Two texts as the metric reads them."""
+    own, other, words = shared_reader(metric.reading()).shown(candidate, reference)
+    return Pair(own, other, {letter: visible(word) for letter, word in words.items()})
+
+
 def steps(metric: Rouge, pair: Pair) -> list[RenderableType]:
     """What is counted, metric by metric."""
     return next(STEPS[kind] for kind in type(metric).__mro__ if kind in STEPS)(metric, pair)
 
 
-def shares_written(metric: Rouge, pair: Pair, shares: Sequence[float]) -> list[str]:
-    """Precision and recall of mode=paper as the fractions they are."""
-    readings = pair.candidate, pair.reference
-    if not isinstance(metric, RougeW):
-        units = [metric.units(reading) for reading in readings]
-        return [f"{value * total:.0f} / {total}" for value, total in zip(shares, units, strict=True)]
-    weight = metric.run_weight
-    value = lcs.weighted_length(pair.candidate.letters, pair.reference.letters, weight)
-    lengths = [len(reading.letters) for reading in readings]
-    if isinstance(weight, Line):
-        words = f"(({value:.4f} + {weight.gap:g}) / {weight.slope:g})" if value else "0"
-        return [f"{words} / {length}" for length in lengths]
-    return [f"({value:.4f} / {length}^{weight:g}) ^ (1 / {weight:g})" for length in lengths]
-
-
 def _ngrams(metric: RougeN, pair: Pair) -> list[RenderableType]:
-    candidate, reference = (_grams(reading.letters, metric.n) for reading in (pair.candidate, pair.reference))
+    candidate, reference = (grams(reading.letters, metric.n) for reading in (pair.candidate, pair.reference))
     both = candidate & reference
     rows = [(pair.text(gram), str(candidate[gram]), str(reference[gram]), str(hit)) for gram, hit in both.items()]
     return [
@@ -72,7 +65,8 @@ def _ngrams(metric: RougeN, pair: Pair) -> list[RenderableType]:
     ]
 
 
-def _grams(letters: str, order: int) -> Counter[str]:
+def grams(letters: str, order: int) -> Counter[str]:
+    """The n-grams of a text and how often each occurs."""
     return Counter(letters[place : place + order] for place in range(len(letters) - order + 1))
 
 
@@ -151,7 +145,7 @@ def _skip_bigrams(metric: RougeS, pair: Pair) -> list[RenderableType]:
     counts = metric.counts(pair.candidate, pair.reference)
     parts: list[RenderableType] = [heading("2. Pairs of words in order, in both")]
     if max(map(len, texts)) <= LISTED_PAIRS:
-        both = _word_pairs(texts[0], metric.gap) & _word_pairs(texts[1], metric.gap)
+        both = word_pairs(texts[0], metric.gap) & word_pairs(texts[1], metric.gap)
         parts += _listed("", [pair.text(two) + (f" ×{hit}" if hit > 1 else "") for two, hit in both.items()])
     if isinstance(metric, RougeSU):
         words = metric.word_counts(pair.candidate, pair.reference)
@@ -159,7 +153,8 @@ def _skip_bigrams(metric: RougeS, pair: Pair) -> list[RenderableType]:
     return [*parts, line(f"{counts.hit} hits; candidate {counts.peer}, reference {counts.model} in all")]
 
 
-def _word_pairs(letters: str, gap: int | None) -> Counter[str]:
+def word_pairs(letters: str, gap: int | None) -> Counter[str]:
+    """The pairs of words in order with at most `gap` words between them."""
     reach = len(letters) if gap is None else gap + 2
     return Counter(first + second for i, first in enumerate(letters) for second in letters[i + 1 : i + reach])
 
