@@ -19,7 +19,7 @@ from evalign.studies.ledger import Claim, Finding, Measured, counted, judge
 from evalign.studies.wording import percent
 from evalign.types import Floats
 
-BEST_BY = 10.0  # points by which the best system is said to be better than the baselines
+BEST_BY = 5.0  # points: what rounds to the paper's "some 10", which by its own tables are 9.4
 FEW_SEEN = 0.5  # of the references' tokens; below it, IDF of these sources is not that of the texts
 NOT_TUNED = "nothing was fine-tuned (--train)"
 CASINGS = "no cased model stands beside an uncased one"
@@ -117,14 +117,15 @@ def _cased_on_lower_case(study: GermanStudy) -> Finding:
 
 
 def _ten_points(study: GermanStudy) -> Finding:
-    claim = Claim("G9a", f"the best system's error is some {BEST_BY:.0f} points below that of every baseline")
+    claim = Claim("G9a", "the best system's error is some 10 points below that of every baseline")
     words, others = _sides(study)
     if not words or not others:
         return judge(claim, [], "no model could be used")
     best = min(others, key=_error)
     baseline = min(words, key=_error)
     name = f"{baseline.name} - {best.name.replace(', ', ' ')} ({best.model})"
-    return judge(claim, [_difference(study, name, baseline, best, above=BEST_BY)])
+    note = f"some 10 is read as more than {BEST_BY:.0f}; by the paper's tables it is 9.4"
+    return judge(claim, [_difference(study, name, baseline, best, above=BEST_BY)], note=note)
 
 
 def _bleu(study: GermanStudy) -> Finding:

@@ -32,7 +32,10 @@ PUBLISHED_MEASURE = "published error"
 def table3(study: GermanStudy) -> Plate:
     """Models x {Sentence-BERT tuned, BERTScore, with IDF, tuned with IDF}, ours and the paper's."""
     plate = Plate("table3", "Table 3: errors by model")
-    systems = [system for system in study.verdict.systems if system.name in (*TABLE3_COLUMNS, *BESIDE)]
+    order = (*TABLE3_COLUMNS, *BESIDE)
+    systems = sorted(
+        (system for system in study.verdict.systems if system.name in order), key=lambda one: order.index(one.name)
+    )
     if not systems:
         return replace(plate, missing=NO_MODEL)
     drawing = ranges_drawing(systems, DRAWN_ERRORS, "error x 100", (metric_name, model_or_words))
