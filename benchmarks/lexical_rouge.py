@@ -1,6 +1,6 @@
 """ROUGE beside rouge-score, on the same texts in the same run.
 
-    python benchmarks/lexical_rouge.py [--repeat 5] [--only mt|summaries|long|stemmed|script]
+    python benchmarks/lexical_rouge.py [--repeat 5] [--only mt|summaries|long|stemmed|script|sentences]
 
 "All three" are rouge1, rouge2 and rougeL. One thread, CPU seconds, the fastest of the repeats; both sides take turns
 within a repeat, and evalign starts each turn with an empty memory. Scores are compared before anything is timed. What
@@ -24,6 +24,7 @@ from rouge_score.rouge_scorer import RougeScorer
 import evalign
 from evalign.metrics.lexical.rouge.reading import shared_reader
 from evalign.text.porter import nltk_porter
+from evalign.text.sentences import split_sentences
 
 THREE = ("rouge1", "rouge2", "rougeL")
 
@@ -92,17 +93,34 @@ def compare(name: str, kinds, texts, stem: bool, repeat: int) -> None:
 def script_modes(repeat: int) -> None:
     """What the other members and the script's mode cost; there is no peer."""
     candidates, references = mt_pairs()
-    for spec in ("rougeLsum", "rougeMEAD", "rougeW", "rougeS", "rougeSU(skip=4)", "rouge1(mode=rouge155)",
+    for spec in ("rougeLsum", "rougeMEAD", "rougeW", "rougeS", "rougeSU(skip=4)", "lcsr", "rouge1(mode=rouge155)",
                  "rougeL(mode=rouge155)", "rougeW(mode=rouge155)", "rougeSU(mode=rouge155, skip=4)"):  # fmt: skip
         metric = evalign.metric(spec)
         best = min(seconds(metric.score, candidates, references) for _ in range(min(2, repeat)))
         print(f"{spec:<37} {len(candidates):>6} pairs   evalign {1e6 * best / len(candidates):7.1f} µs a pair")
 
 
+def splitting(repeat: int) -> None:
+    """What finding the sentences of a summary costs, as they are and in lower case, and how many are found."""
+    rows = workloads.read("summeval")
+    texts = list(dict.fromkeys(text for row in rows for text in (row["candidate"], row["references"][0])))
+    for name, some in (("as they are", texts), ("in lower case", [text.lower() for text in texts])):
+        times = []
+        for _ in range(repeat):
+            begin = time.process_time()
+            sentences = [split_sentences(text) for text in some]
+            times.append(time.process_time() - begin)
+        found = sum(map(len, sentences)) / len(some)
+        print(
+            f"sentences of summaries {name:<14} {len(some):>6} texts   {1e6 * min(times) / len(some):7.1f} µs a text"
+            f"   {found:.2f} sentences a text"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--only", choices=("mt", "summaries", "long", "stemmed", "script"))
+    parser.add_argument("--only", choices=("mt", "summaries", "long", "stemmed", "script", "sentences"))
     given = parser.parse_args()
     if given.only in (None, "mt"):
         compare("MT, all three", THREE, mt_pairs(), False, given.repeat)
@@ -116,6 +134,8 @@ def main() -> None:
         compare("summaries, stemmed, all three", THREE, summary_pairs(), True, given.repeat)
     if given.only in (None, "script"):
         script_modes(given.repeat)
+    if given.only in (None, "sentences"):
+        splitting(given.repeat)
 
 
 if __name__ == "__main__":

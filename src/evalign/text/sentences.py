@@ -57,11 +57,23 @@ def lines_or_sentences(text: str) -> list[str]:
     return several if len(several) > 1 else split_sentences(text)
 
 
+def is_one_line(text: str) -> bool:
+    """Whether `lines` gives at most the text itself, whatever its words are."""
+    return "\n" not in text
+
+
+def has_no_mark(text: str) -> bool:
+    """Whether `lines_or_sentences` gives at most the text itself, as no sentence could end within it."""
+    return "\n" not in text and END.search(text.rstrip()) is None
+
+
 SPLITTERS: dict[str, Callable[[str], list[str]]] = {
     "auto": lines_or_sentences,
     "lines": lines,
     "split": split_sentences,
 }
+
+UNSPLIT: dict[str, Callable[[str], bool]] = {"auto": has_no_mark, "lines": is_one_line}  # quickly known to be one piece
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,16 @@ It is the smaller one of rougeL's precision and recall, so neither leaving out n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import ClassVar, Self
 
+from evalign.errors import TextTooLongError
 from evalign.metrics.base import Metric, Scorer
 from evalign.metrics.lexical.rouge.lcs import lcs_lengths
 from evalign.metrics.lexical.rouge.options import STEMS, restored
-from evalign.metrics.lexical.rouge.reading import ReadingOptions, shared_reader
+from evalign.metrics.lexical.rouge.reading import Reading, ReadingOptions, shared_reader
 from evalign.metrics.options import option, option_fields, written
 from evalign.metrics.signature import Signature
 from evalign.types import Row, Segment
@@ -67,10 +68,16 @@ class LCSRScorer(Scorer):
 
     def score(self, rows: list[Row]) -> list[Segment]:
         """One segment per row, in order."""
-        return [self._segment(row) for row in rows]
+        texts = [text for row in rows for text in (row.candidate, *row.references)]
+        try:
+            readings = self._reader.read(texts)
+        except TextTooLongError:  # too many different words for one reading
+            if len(rows) < 2:
+                raise
+            return [segment for row in rows for segment in self.score([row])]
+        return [self._segment(row, readings) for row in rows]
 
-    def _segment(self, row: Row) -> Segment:
-        readings = self._reader.read([row.candidate, *row.references])
+    def _segment(self, row: Row, readings: Mapping[str, Reading]) -> Segment:
         candidate = readings[row.candidate].letters
         references = [readings[text].letters for text in row.references]
         lengths = lcs_lengths([candidate] * len(references), references).tolist()

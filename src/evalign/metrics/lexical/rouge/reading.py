@@ -18,7 +18,7 @@ from threading import Lock
 from evalign.errors import TextTooLongError
 from evalign.metrics.lexical.rouge.word_lists import lexicon
 from evalign.text.porter import nltk_porter, rouge155_porter
-from evalign.text.sentences import SPLITTERS
+from evalign.text.sentences import SPLITTERS, UNSPLIT
 from evalign.text.stemming import snowball
 from evalign.text.stopwords import ENGLISH
 from evalign.text.words import TOKENISERS, ascii_words, many_ascii_words
@@ -88,8 +88,8 @@ class Reader:
         self.options = options
         self._normalise = normaliser(options)
         self._read = self._by_script if options.tokens == "rouge155" else self._by_paper
-        # Every word is one letter, and a text of one line is one sentence.
-        self._plain = not (options.stopwords or options.words or options.bytes) and options.sentences == "lines"
+        # Every word is one letter.
+        self._plain = not (options.stopwords or options.words or options.bytes) and options.sentences in UNSPLIT
         self._lock = Lock()
         self._clear()
 
@@ -118,9 +118,9 @@ class Reader:
         self._bytes = 0
 
     def _read_new(self, texts: list[str]) -> None:
-        """Texts of one line whose words are ASCII are read together, which is faster."""
+        """Texts of one sentence whose words are ASCII are read together, which is faster."""
         if self._plain:
-            lines = [text for text in texts if "\n" not in text]
+            lines = list(filter(UNSPLIT[self.options.sentences], texts))
             self._read_lines([text for text in lines if text.isascii()])
             if self.options.tokens == "ascii":  # apart: one such text makes the whole string slow to lower
                 self._read_lines([text for text in lines if not text.isascii()])
