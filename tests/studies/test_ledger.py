@@ -34,7 +34,7 @@ def test_the_reason_names_the_number_that_failed():
     found = judge(
         CLAIM, [Measured("a", 0.2, 0.1, 0.3, above=0), Measured("b", 0.2, -0.1, 0.3, above=0)], note="Few rows"
     )
-    assert found.why == "b: not above 0. Few rows"
+    assert found.why == "b is not sure to be above 0. Few rows"
     assert judge(CLAIM, [], "no German model").why == "no German model"
 
 

@@ -18,15 +18,20 @@ from evalign.errors import InputError, ModelError
 from evalign.matching.batching import solve_all
 from evalign.matching.registry import METHODS
 from evalign.render.study.page import save_study
+from evalign.stats.distribution import eta_squared, peaks
 from evalign.stats.effect import derangement, separation
+from evalign.studies.german.study import named_models
 from evalign.studies.lisa import model_scores
 from evalign.studies.lisa.explanations import _added, _rises
-from evalign.studies.lisa.matchings import ALGORITHMS, EXACT, GREEDY, NAMES, PUBLISHED
+from evalign.studies.lisa.matchings import ALGORITHMS, EXACT, GREEDY, NAMES, PUBLISHED, RECURSIVE
+from evalign.studies.lisa.method_table import TABLE_1
 from evalign.studies.lisa.model_scores import IDENTICAL, NEGATIVE, POSITIVE, Key, LisaPlan, measure
 from evalign.studies.lisa.padding import MASKED, PARTS, PLAIN, TARGETS, Padding
 from evalign.studies.lisa.published_recursion import published_cells, shares
-from evalign.studies.lisa.separation import _ranked, _resampled_auc
-from evalign.studies.lisa.study import lisa_page, run_lisa
+from evalign.studies.lisa.resampling import Resamples
+from evalign.studies.lisa.rounds import ROUND_FIELDS
+from evalign.studies.lisa.separation import _ranked
+from evalign.studies.lisa.study import PAPER_MODELS, PRESETS, lisa_page, run_lisa
 from evalign.studies.pair_selection import CROSS, WITHIN, choose, read_rows, sides
 from evalign.studies.step_cache import Steps
 from evalign.studies.wording import listed, moved, percent
@@ -37,7 +42,7 @@ pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
 WIDTH = 64
 WEIGHED = Padding(WIDTH, TARGETS, 1)
 PLAN = LisaPlan(widths=(WIDTH,), block=4, published=2, threads=1)
-FIGURES = [*(f"figure{number}" for number in range(1, 8)), "separation"]
+FIGURES = [*(f"figure{number}" for number in range(1, 6)), "figure6-7", "rounds", "separation"]
 
 
 def example(count=200, seed=12345):
@@ -163,7 +168,8 @@ def test_matchings_are_told_apart_on_the_same_resamples():
     rng = np.random.default_rng(0)
     good, bad = rng.normal(1, 1, 40), rng.normal(0, 1, 40)
     better = np.where(np.arange(40) % 4 == 0, good + 0.8, good)
-    drawn = {"view": {one: _resampled_auc(scores, bad, 1) for one, scores in ((GREEDY, good), ("other", better))}}
+    draws = Resamples.of(40, 1)
+    drawn = {"view": {one: draws.auc(scores, bad)[1:] for one, scores in ((GREEDY, good), ("other", better))}}
     values = {one: {"view": (*np.quantile(auc, [0.025]), auc.mean(), *np.quantile(auc, [0.975]))}
               for one, auc in drawn["view"].items()}  # fmt: skip
     assert values[GREEDY]["view"][2] > values["other"]["view"][1]  # their intervals overlap
@@ -232,12 +238,23 @@ def test_pairs_are_distinct_and_drawn_by_the_seed():
             choose("data", [lacking], 10, 1)
 
 
-def test_numbers_in_files_are_the_measured_ones(model, tmp_path):
-    chosen = example(8)
-    study = run_lisa([model], chosen, PLAN, Steps(None))
-    save_study(lisa_page(study), tmp_path / "out")
-    with (tmp_path / "out" / "separation.csv").open() as stream:
-        lines = list(csv.DictReader(stream))
+@pytest.fixture(scope="module")
+def finished(model, tmp_path_factory):
+    """A study of eight pairs, and the folder with its files."""
+    study = run_lisa([model], example(8), PLAN, Steps(None))
+    folder = tmp_path_factory.mktemp("lisa") / "out"
+    save_study(lisa_page(study), folder)
+    return study, folder
+
+
+def numbers(folder, name):
+    with (folder / f"{name}.csv").open() as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_numbers_in_files_are_the_measured_ones(finished):
+    study, folder = finished
+    lines = numbers(folder, "separation")
     (one,) = study.models
     assert len(lines) == 3 * 13  # no padding, padding that weighs 1, candidates
     for line in lines:
@@ -249,13 +266,89 @@ def test_numbers_in_files_are_the_measured_ones(model, tmp_path):
         assert [float(line[name]) for name in columns] == pytest.approx(expected, rel=1e-4, abs=1e-5)
         assert float(line["auc_low"]) <= float(line["auc"]) <= float(line["auc_high"])
     for name in FIGURES:
-        assert (tmp_path / "out" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
-        assert (tmp_path / "out" / f"{name}.svg").read_text("utf-8").startswith("<?xml")
-    page = (tmp_path / "out" / "index.html").read_text("utf-8")
+        assert (folder / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+        assert (folder / f"{name}.svg").read_text("utf-8").startswith("<?xml")
+    page = (folder / "index.html").read_text("utf-8")
     assert page.count("<svg") == len(FIGURES)
     assert "<script" not in page
     assert "src=" not in page
-    assert all(row.references[0] not in page for row in chosen.rows)  # numbers, no texts
+    assert all(row.references[0] not in page for row in study.pairs.rows)  # numbers, no texts
+
+
+def test_verdicts_follow_from_the_numbers_in_the_files(finished):
+    _, folder = finished
+    ledger = numbers(folder, "ledger")
+    assert list(dict.fromkeys(line["claim"] for line in ledger)) == [f"L{number}" for number in range(1, 17)]
+    for claim in dict.fromkeys(line["claim"] for line in ledger):
+        lines = [line for line in ledger if line["claim"] == claim]
+        lies = [
+            (not line["above"] or float(line["low"]) > float(line["above"]))
+            and (not line["below"] or float(line["high"]) < float(line["below"]))
+            for line in lines
+            if line["low"]
+        ]
+        verdict = "cannot be tested here" if not lies else "holds" if all(lies) else "does not hold"
+        assert {line["verdict"] for line in lines} == {verdict}
+
+    def measured(claim):
+        return [float(line["measured"]) for line in ledger if line["claim"] == claim]
+
+    lengths = [line for line in numbers(folder, "figure1") if line["pair"] == CROSS]
+    short = [int(line[side]) <= WIDTH for line in lengths for side in ("first_tokens", "second_tokens")]
+    assert measured("L1") == pytest.approx([np.mean(short)] * 2)
+    scores = numbers(folder, "figure6-7")
+
+    def means(algorithm, side):
+        padded = [line for line in scores if line["algorithm"] == algorithm and line["padding"] == str(WEIGHED)]
+        return np.mean([float(line[side]) for line in padded])
+
+    good, bad, lower_good, lower_bad = (
+        means(algorithm, side) for algorithm in (GREEDY, PUBLISHED) for side in ("positive", "negative")
+    )
+    changes = [lower_good - good, lower_bad - bad, (lower_good - lower_bad) - (good - bad),
+               lower_good / lower_bad - good / bad]  # fmt: skip
+    assert measured("L9") == pytest.approx(changes, abs=1e-4)
+    best = []
+    for kind, padding in ((CROSS, PLAIN), (CROSS, WEIGHED), (WITHIN, PLAIN)):
+        lines = [line for line in numbers(folder, "rounds") if line["algorithm"] == RECURSIVE
+                 and (line["pair"], line["padding"], line["what"]) == (kind, str(padding), "total")]  # fmt: skip
+        assert [int(line["rounds"]) for line in lines] == list(range(21))
+        best.append(max(lines, key=lambda line: float(line["value"]))["value"])
+    totals = {(line["pair"], line["padding"], int(line["rounds"])): line["value"] for line in numbers(folder, "rounds")
+              if line["algorithm"] == RECURSIVE and line["what"] == "total"}  # fmt: skip
+    settings = ((CROSS, PLAIN), (CROSS, WEIGHED), (WITHIN, PLAIN))
+    claimed = zip(settings, measured("L11"), strict=True)
+    assert [totals[kind, str(padding), int(rounds)] for (kind, padding), rounds in claimed] == best
+
+
+def test_rounds_are_the_metrics(model, measured):
+    firsts, seconds = sides(example(8).rows, CROSS)
+    for rounds in (0, 3, 20):
+        metric = evalign.LiSAScore(model=model, layer="last", threads=1, method="recursive-argmax", rounds=rounds)
+        f1 = measured.rounds[Key(CROSS, POSITIVE, RECURSIVE)][:, rounds, ROUND_FIELDS.index("f1")]
+        np.testing.assert_allclose(f1, metric.score(firsts, seconds)["f1"], atol=1e-6)
+
+
+def test_the_papers_methods_are_found_as_its_table_says(finished):
+    pytest.importorskip("torch", reason="the extra 'torch' is not installed")
+    found = {line["name"]: line for line in numbers(finished[1], "table1")}
+    assert set(found) == set(METHODS)
+    for name, printed in TABLE_1.items():
+        assert int(found[name]["found_accelerator"]) == printed.accelerator, name
+        assert (float(found[name]["found_gradient_share"]) > 0) == printed.gradient, name
+
+
+def test_the_first_draw_is_the_sample():
+    rng = np.random.default_rng(3)
+    good, bad = rng.normal(1, 1, 30), rng.normal(0, 2, 30)
+    draws, apart = Resamples.of(30, 1), separation(good, bad)
+    assert draws.mean(good)[0] == pytest.approx(good.mean())
+    assert draws.auc(good, bad)[0] == pytest.approx(apart.auc)
+    assert draws.cohens_d(good, bad)[0] == pytest.approx(apart.cohens_d)
+    assert draws.eta_squared([good, bad])[0] == pytest.approx(eta_squared([good, bad]))
+    for bandwidth in (0.1, 0.3, 1):
+        assert draws.peaks([good, bad], bandwidth)[0] == peaks(np.concatenate([good, bad]), bandwidth)
+    assert draws.mean(good)[1:].std() == pytest.approx(good.std() / np.sqrt(30), rel=0.1)
 
 
 def command(*arguments, folder):
@@ -302,6 +395,11 @@ def test_a_model_that_is_not_found_is_named_and_the_rest_is_made(tmp_path, cache
     assert all((tmp_path / "out" / f"{name}.png").is_file() for name in FIGURES)
 
 
+def test_the_papers_models_are_its_six(tmp_path, cache, capsys):
+    assert named_models(["paper", "fake"], PRESETS) == [*PAPER_MODELS, "fake"]
+    assert len(PAPER_MODELS) == 6
+
+
 def test_without_any_model_there_is_no_study(tmp_path, cache, capsys):
     assert command("--models", "no/such-model", folder=tmp_path / "out") == 2
     assert "no model can be used" in capsys.readouterr().err
@@ -337,7 +435,7 @@ def test_fewer_pairs_than_a_figure_needs(tmp_path, cache, capsys, count):
     assert f"needs at least 3 pairs, and there are {count}" in capsys.readouterr().err
     made = {file.stem for file in (tmp_path / "out").glob("*.png")}
     assert made == {"figure1", "figure2"}
-    assert "Fig. 5: F1 by algorithm" in (tmp_path / "out" / "index.html").read_text("utf-8")
+    assert "Fig. 5: F1 by matching" in (tmp_path / "out" / "index.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

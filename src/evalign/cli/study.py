@@ -29,7 +29,7 @@ from evalign.studies.german.study import GermanPlan, named_models, run_german, w
 from evalign.studies.german.systems import LAST, Options
 from evalign.studies.german.tuning import PAPER
 from evalign.studies.lisa.model_scores import LisaPlan
-from evalign.studies.lisa.study import lisa_page, run_lisa
+from evalign.studies.lisa.study import PRESETS, lisa_page, run_lisa
 from evalign.studies.pair_selection import choose, read_rows
 from evalign.studies.step_cache import Steps
 
@@ -42,8 +42,8 @@ def study() -> None:
 @study.command()
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("study-lisa"), show_default=True,
               help="Folder for the page, the figures and their numbers.")  # fmt: skip
-@click.option("--models", multiple=True, metavar="MODEL", help="A known model, a directory or a hub name; repeat for "
-              "several. [default: minilm, and mpnet if it is here]")  # fmt: skip
+@click.option("--models", multiple=True, metavar="MODEL", help="A known model, a directory or a hub name, or `paper`: "
+              "the paper's six; repeat for several. [default: minilm, and mpnet if it is here]")  # fmt: skip
 @click.option("--pairs", type=click.IntRange(1), default=200, show_default=True, help="At most so many pairs.")
 @click.option("--data", metavar="FILE", help="JSONL, CSV, TSV or Parquet with candidate, reference and source. "
               "[default: a small English-German example]")  # fmt: skip
@@ -60,14 +60,15 @@ def lisa(ctx: click.Context, out: Path, models: tuple[str, ...], pairs: int, dat
     \b
     evalign study lisa
     evalign study lisa --data translations.jsonl --models minilm --models mpnet --out lisa
-    evalign study lisa --models ./my-model --models bert-base-uncased --pairs 500
+    evalign study lisa --models paper --pairs 500
+    evalign study lisa --models ./my-model --models bert-base-uncased
 
     A run that was stopped goes on where it was; the same run again takes seconds. Exit code 3 if something could not be
     made, such as a model that is not found; everything else is.
     """
     check_folder(out)
     chosen = choose(*read_rows(data, columns, input_format), pairs, seed)
-    named = named_models(models) or known_here()
+    named = named_models(models, PRESETS) or known_here()
     plan = LisaPlan(layer=layer, seed=seed, threads=threads)
     with progress("measuring pairs", len(chosen.rows) * len(named)) as advance:
         measured = run_lisa(named, chosen, plan, Steps.of("lisa", keep=not no_cache), advance)

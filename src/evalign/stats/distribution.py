@@ -39,11 +39,16 @@ def density(values: npt.ArrayLike, bandwidth: float, points: int = POINTS) -> tu
 def peaks(values: npt.ArrayLike, bandwidth: float) -> int:
     """How many maxima the density has at this bandwidth, those below a twentieth of the highest not counted."""
     sample = column(values, "values")
-    reach = float(np.ptp(sample)) + 2 * REACH * bandwidth
-    _, heights = density(sample, bandwidth, max(POINTS, int(8 * reach / bandwidth)))  # eight places to a bandwidth
+    _, heights = density(sample, bandwidth, places_for_peaks(sample, bandwidth))
     rising = np.diff(heights) > 0
     tops = heights[1:-1][rising[:-1] & ~rising[1:]]
     return int((tops >= LEAST_PEAK * heights.max()).sum())
+
+
+def places_for_peaks(sample: Floats, bandwidth: float) -> int:
+    """How many places of a density show every peak: eight to a bandwidth."""
+    reach = float(np.ptp(sample)) + 2 * REACH * bandwidth
+    return max(POINTS, int(8 * reach / bandwidth))
 
 
 def eta_squared(groups: Sequence[npt.ArrayLike]) -> float | None:

@@ -15,6 +15,8 @@ from evalign.render.study.page import Numbers, Plate, StudyTable
 HOLDS, FAILS, UNTESTED = "holds", "does not hold", "cannot be tested here"
 NAME, TITLE = "ledger", "What the paper claims, and what was measured"
 COLUMNS = ("claim", "words", "what", "measured", "low", "high", "above", "below", "verdict", "why")
+NOTHING = 1e-9  # what rounding leaves of 0
+MOST_SHOWN = 4  # numbers in a cell of the table
 RULE = (
     "A claim holds if the interval of every number it rests on lies on the claimed side; it does not hold if one does "
     "not; it cannot be tested here without a number or an interval. Numbers and bounds: ledger.csv."
@@ -55,10 +57,9 @@ class Measured:
         return over and (self.below is None or (self.high is not None and self.high < self.below))
 
     def __str__(self) -> str:
-        if not self.tested:
-            return f"{self.what} {self.value:.3g}"
-        interval = "" if self.low == self.high else f" [{self.low:.3g}, {self.high:.3g}]"
-        return f"{self.what} {self.value:.3g}{interval}"
+        if self.low is None or self.high is None or self.low == self.high:
+            return f"{self.what} {_short(self.value)}"
+        return f"{self.what} {_short(self.value)} [{_short(self.low)}, {_short(self.high)}]"
 
 
 @dataclass(frozen=True)
@@ -88,20 +89,34 @@ def judge(claim: Claim, measured: Sequence[Measured], lacking: str = "", note: s
         return Finding(claim, tuple(measured), UNTESTED, _sentences(f"no interval for {', '.join(without)}", note))
     failing = [number for number in measured if not number.holds]
     if failing:
-        return Finding(claim, tuple(measured), FAILS, _sentences("; ".join(map(_missed, failing)), note))
+        more = f" and {len(failing) - MOST_SHOWN} more" if len(failing) > MOST_SHOWN else ""
+        missed = "; ".join(map(_missed, failing[:MOST_SHOWN])) + more
+        return Finding(claim, tuple(measured), FAILS, _sentences(missed, note))
     return Finding(claim, tuple(measured), HOLDS, note)
 
 
 def ledger(findings: Sequence[Finding]) -> Plate:
     """The plate that opens a study: one line a claim; its CSV has one line for each number a claim rests on."""
     lines = tuple(
-        (found.claim.id, found.claim.words, found.verdict, "; ".join(map(str, found.measured)) or "–", found.why or "–")
+        (found.claim.id, found.claim.words, found.verdict, _shown(found.measured), found.why or "–")
         for found in findings
     )
     table = StudyTable(TITLE, ("", "claim", "verdict", "measured", "why"), lines, names=5)
     return Plate(
         NAME, TITLE, said=(_counted(findings), RULE), tables=(table,), numbers=Numbers(COLUMNS, _csv(findings))
     )
+
+
+def _shown(measured: Sequence[Measured]) -> str:
+    """All numbers if they are few, otherwise how many lie on the claimed side."""
+    if len(measured) <= MOST_SHOWN:
+        return "; ".join(map(str, measured)) or "–"
+    kept = sum(number.holds for number in measured)
+    return f"{kept} of {len(measured)} numbers lie on the claimed side (ledger.csv), such as {measured[0]}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if abs(value) >= NOTHING else "0"
 
 
 def _csv(findings: Sequence[Finding]) -> tuple[tuple[object, ...], ...]:
@@ -122,9 +137,12 @@ def _counted(findings: Sequence[Finding]) -> str:
 
 
 def _missed(number: Measured) -> str:
-    wanted = [f"{side} {bound:.3g}" for side, bound in (("above", number.above), ("below", number.below))
-              if bound is not None]  # fmt: skip
-    return f"{number.what}: not {' and '.join(wanted)}"
+    """That the whole interval lies elsewhere, or that it only reaches beyond a bound."""
+    sides = (("above", number.above), ("below", number.below))
+    wanted = " and ".join(f"{side} {bound:.3g}" for side, bound in sides if bound is not None)
+    under = number.above is not None and number.high is not None and number.high <= number.above
+    over = number.below is not None and number.low is not None and number.low >= number.below
+    return f"{number.what} is not {wanted}" if under or over else f"{number.what} is not sure to be {wanted}"
 
 
 def _sentences(*parts: str) -> str:

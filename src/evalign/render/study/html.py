@@ -5,7 +5,7 @@ from __future__ import annotations
 from evalign.render.html import figure, items, page, section, table, text
 from evalign.render.study.page import Plate, StudyPage, StudyTable
 
-MOST_NAMES = 5
+MOST_NAMES = 7
 STYLE = """main p,main ul{max-width:70rem;overflow-wrap:anywhere}
 .missing{border-left:4px solid var(--q0-edge);padding:.2rem .8rem;background:var(--soft)}
 main thead th{white-space:normal;max-width:10rem}main tbody th[scope=row]{min-width:8rem}

@@ -7,12 +7,12 @@ a marker, a line style or a place says again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evalign.render.figures import INK, MAIN, MARKERS, OTHER, PALETTE, Panel, grid, in_style
+from evalign.render.figures import GRID, INK, MAIN, MARKERS, OTHER, PALETTE, Panel, grid, in_style
 from evalign.render.labels import wrap
 from evalign.types import Floats
 
@@ -48,7 +48,7 @@ class Violin:
 
 @in_style
 def histograms(panels: Sequence[Panel], below: str, marks: Sequence[float] = ()) -> Figure:
-    """Outlines of histograms, `values` being name -> sample; `marks` are lines across, where they fall inside."""
+    """Outlines of histograms, `values` being name -> sample; `marks` are lines across."""
     figure, axes = _grid(panels, 2.9, sharex=True)
     highest = max(int(np.max(sample)) for panel in panels for sample in panel.values.values())
     bins = np.arange(0, highest + 2 + highest // BINS, 1 + highest // BINS)  # as many whole numbers in every bin
@@ -58,8 +58,10 @@ def histograms(panels: Sequence[Panel], below: str, marks: Sequence[float] = ())
             line = LINES[place % len(LINES)]
             ax.stairs(counts, bins, color=PALETTE[place], linestyle=line, linewidth=1.8, label=name)
         for mark in marks:
-            if mark <= highest:
-                ax.axvline(mark, color=INK, linewidth=0.9, linestyle=(0, (2, 3)))
+            ax.axvline(mark, color=INK, linewidth=0.9, linestyle=(0, (2, 3)))
+            ax.annotate(f"{mark:g}", (mark, 1), xycoords=("data", "axes fraction"), xytext=(-3, -3),
+                        textcoords="offset points", ha="right", va="top")  # fmt: skip
+        ax.set_xlim(0, 1.03 * max(highest, *marks, 0))
         _label(ax, panel, below)
     axes[0].set_ylabel("texts")
     _name_series(figure, axes)
@@ -96,8 +98,11 @@ def ranges(panels: Sequence[Panel], series: Sequence[str], below: str, packed: b
 
 
 @in_style
-def violin_rows(panels: Sequence[Panel], below: str, names: Sequence[str] = ()) -> Figure:
-    """Violins lying in rows, bar: middle half, dot: median; with two `names` the first lies above, the second below."""
+def violin_rows(panels: Sequence[Panel], below: str, names: Sequence[str] = (), marks: Sequence[float] = ()) -> Figure:
+    """Violins lying in rows, bar: middle half, dot: median; with two `names` the first lies above, the second below.
+
+    `marks` are lines across.
+    """
     most = max(len(panel.values) for panel in panels)
     each = ROW * (1.5 if len(names) > 1 else 1)
     figure, axes = _grid(panels, each * most + 1.1, sharex=len(panels) > 1)
@@ -106,6 +111,8 @@ def violin_rows(panels: Sequence[Panel], below: str, names: Sequence[str] = ()) 
             paired = len(violin.shapes) > 1
             for side, shape in enumerate(violin.shapes):
                 _violin(ax, row, shape, side, paired)
+        for mark in marks:
+            ax.axvline(mark, color=INK, linewidth=0.9, linestyle=(0, (2, 3)))
         _name_rows(ax, [violin.label for violin in panel.values])
         _label(ax, panel, below)
     if len(names) > 1:
@@ -117,19 +124,49 @@ def violin_rows(panels: Sequence[Panel], below: str, names: Sequence[str] = ()) 
 
 
 @in_style
-def densities(panels: Sequence[Panel], below: str) -> Figure:
-    """Curves of several samples in each panel, filled; `values` is name -> Shape. Panels have their own scales."""
-    figure, axes = _grid(panels, 2.6, 3 if len(panels) % 3 == 0 else 2)
+def mirrored_densities(panels: Sequence[Panel], below: str, sides: tuple[str, str]) -> Figure:
+    """Curves of several samples in each panel, one axis for all panels; `values` is side -> name -> Shape.
+
+    The first of `sides` points up, the second down, both on one scale.
+    """
+    figure, axes = _grid(panels, 2.9, 3 if len(panels) % 3 == 0 else 2, sharex=True)
     for ax, panel in zip(axes, panels, strict=True):
-        for place, (name, shape) in enumerate(panel.values.items()):
-            colour, line = PALETTE[place], LINES[place % len(LINES)]
-            ax.fill_between(shape.places, 0, shape.heights, color=colour, alpha=0.22, linewidth=0)
-            ax.plot(shape.places, shape.heights, color=colour, linestyle=line, linewidth=1.7, label=name)
-            ax.axvline(shape.quartiles[1], color=colour, linestyle=line, linewidth=0.9)
-        ax.set_ylim(bottom=0)
+        highest = max(float(shape.heights.max()) for shapes in panel.values.values() for shape in shapes.values())
+        for side, way in zip(sides, (1, -1), strict=True):
+            for place, (name, shape) in enumerate(panel.values[side].items()):
+                colour, line = PALETTE[place], LINES[place % len(LINES)]
+                ax.fill_between(shape.places, 0, way * shape.heights, color=colour, alpha=0.22, linewidth=0)
+                ax.plot(shape.places, way * shape.heights, color=colour, linestyle=line, linewidth=1.7, label=name)
+                ax.vlines(shape.quartiles[1], 0, way * highest, color=colour, linestyle=line, linewidth=0.9)
+            ax.annotate(side, (0.99, 0.5 + 0.47 * way), xycoords="axes fraction", ha="right",
+                        va="top" if way > 0 else "bottom")  # fmt: skip
+        ax.axhline(0, color=INK, linewidth=0.8)
+        ax.set_ylim(-1.25 * highest, 1.25 * highest)
         ax.set_yticks([])
         ax.locator_params(axis="x", nbins=6)
-        _label(ax, panel, below, 40)
+        _label(ax, panel, below, 44)
+    _name_series(figure, axes)
+    return figure
+
+
+@in_style
+def bands(panels: Sequence[Panel], below: str, marked: tuple[int, int]) -> Figure:
+    """Curves with their intervals; `values` is name -> (points, 3) low, middle, high, the points being 0, 1, 2, ...
+
+    A panel's note says what is shown upwards; points between the `marked` ones have a grey ground.
+    """
+    figure, axes = _grid(panels, 2.9, sharex=True)
+    for ax, panel in zip(axes, panels, strict=True):
+        for place, (name, values) in enumerate(panel.values.items()):
+            points = np.arange(len(values))
+            colour, line = PALETTE[place % len(PALETTE)], LINES[place % len(LINES)]
+            ax.fill_between(points, values[:, 0], values[:, 2], color=colour, alpha=0.18, linewidth=0)
+            ax.plot(points, values[:, 1], color=colour, linestyle=line, linewidth=1.5, label=name,
+                    marker=MARKERS[place % len(MARKERS)], markersize=3.5)  # fmt: skip
+            ax.set_xticks(points[::2])
+        ax.axvspan(marked[0] - 0.5, marked[1] + 0.5, color=GRID, alpha=0.6, linewidth=0)
+        _label(ax, replace(panel, note=""), below)
+        ax.set_ylabel("\n".join(wrap(panel.note, 34)))
     _name_series(figure, axes)
     return figure
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from evalign.render.study.plots import Shape
 from evalign.stats.distribution import density, silverman
 from evalign.stats.effect import Separation, separation
+from evalign.studies.lisa.matchings import NAMES
 from evalign.studies.lisa.model_scores import NEGATIVE, POSITIVE, Key, LisaPlan, ModelScores
 from evalign.studies.lisa.padding import PLAIN, TARGETS, Padding
+from evalign.studies.lisa.resampling import Resamples
 from evalign.studies.model_identity import shown_names
 from evalign.studies.pair_selection import StudyPairs
 from evalign.types import Floats
@@ -51,6 +54,12 @@ class LisaStudy:
     plan: LisaPlan
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    capabilities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by method; empty without torch
+
+    @cached_property
+    def resamples(self) -> Resamples:
+        """Draws of the pairs, the same for every number."""
+        return Resamples.of(len(self.pairs.rows), self.plan.seed)
 
     @cached_property
     def named(self) -> list[tuple[str, ModelScores]]:
@@ -80,6 +89,23 @@ class LisaStudy:
         main = [(self.main, padding) for padding in (self.paper_paddings if paddings is None else paddings)]
         return main + [(kind, PLAIN) for kind in self.pairs.kinds[1:]]
 
+    def f1_by_model(self, key: Key) -> list[Floats]:
+        """F1 per pair of every model that has it."""
+        return [scores for model in self.models if (scores := model.f1(key)) is not None]
+
+    def all_runs(self) -> dict[str, Floats]:
+        """By model, F1 of the main kind of true pairs in every run that all models have: (pairs, runs).
+
+        A run is a matching with one of the paper's paddings.
+        """
+        runs = [
+            key
+            for padding in self.paper_paddings
+            for algorithm in NAMES
+            if len(self.f1_by_model(key := Key(self.main, POSITIVE, algorithm, padding))) == len(self.models)
+        ]
+        return {name: np.stack([model.scores[key][:, 2] for key in runs], axis=1) for name, model in self.named}
+
     def compare(self, model: ModelScores, kind: str, algorithm: str, padding: Padding) -> Compared | None:
         """F1 of true pairs and negatives; None if it was not measured, or for too few pairs."""
         key = Key(kind, POSITIVE, algorithm, padding)
@@ -98,9 +124,9 @@ def compared(positives: Floats | None, negatives: Floats | None) -> Compared | N
     return Compared(positives, negatives, separation(positives, negatives))
 
 
-def shape(values: Floats) -> Shape:
-    """A sample as it is drawn, with Silverman's bandwidth, cut off at -1 and 1, which no score exceeds."""
-    places, heights = density(values, silverman(values))
+def shape(values: Floats, bandwidth: float | None = None) -> Shape:
+    """A sample as it is drawn, by default with Silverman's bandwidth, cut off at -1 and 1, which no score exceeds."""
+    places, heights = density(values, silverman(values) if bandwidth is None else bandwidth)
     within = np.abs(places) <= 1
     quarter, half, three_quarters = np.quantile(values, [0.25, 0.5, 0.75]).tolist()
     return Shape(places[within], heights[within], (quarter, half, three_quarters))

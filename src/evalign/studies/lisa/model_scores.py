@@ -17,18 +17,18 @@ from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.matching.similarity import similarity
 from evalign.metrics.blas import one_blas_thread
 from evalign.stats.effect import derangement
-from evalign.studies.lisa.matchings import ALGORITHMS, EXACT, GREEDY, PUBLISHED, RECURSIVE
+from evalign.studies.lisa.matchings import ALGORITHMS, FEW, ROW_MASK, SLOW
 from evalign.studies.lisa.padding import MASKED, PLAIN, TARGETS, Padding, Pair, Side, score
 from evalign.studies.lisa.published_recursion import shares
+from evalign.studies.lisa.rounds import scored_by_rounds
 from evalign.studies.model_identity import model_identity, model_pin
 from evalign.studies.pair_selection import StudyPairs, sides
 from evalign.studies.step_cache import Arrays, Steps, digest_of
 from evalign.types import Floats, Row
 
-POSITIVE, NEGATIVE, IDENTICAL = "positive", "negative", "identical"
-FEW = (GREEDY, EXACT, RECURSIVE, PUBLISHED)  # where matrices are large: the others take ten times as long
+POSITIVE, NEGATIVE, IDENTICAL, REPEATED = "positive", "negative", "identical", "repeated"
 FEWEST_NEGATIVES = 2
-RECIPE = 2  # raised when the same plan gives other numbers
+RECIPE = 3  # raised when the same plan gives other numbers
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,7 @@ class ModelScores:
     end_tokens: Mapping[tuple[str, str], Floats]  # kind, pairing -> cosines
     scores: Mapping[Key, Floats]  # -> (pairs, 3)
     parts: Mapping[Key, Floats]  # -> (pairs, PARTS)
+    rounds: Mapping[Key, Floats]  # -> (pairs, rounds, ROUND_FIELDS)
     truncated: Mapping[int, int]  # width -> texts that were longer
     shares: Mapping[str, float]  # of the published program's cells that others select too
     missing: tuple[str, ...]
@@ -170,7 +171,24 @@ class _Block:
             for name, matching in ALGORITHMS.items():
                 with one_blas_thread():
                     arrays[Key(kind, pairing, name).text()] = score(matching, pairs)[0][0]
-        return arrays
+            if pairing != IDENTICAL:
+                arrays |= self._rounds(Key(kind, pairing, ""), pairs)
+        return arrays | self._repeated(kind)
+
+    def _repeated(self, kind: str) -> dict[str, Floats]:
+        """True pairs whose first text is said twice."""
+        first, second = sides(self.rows, kind)
+        twice = [f"{text} {text}" for text in first]
+        read = self.reader.read((twice, second))
+        pairs = [(read[one], read[other]) for one, other in zip(twice, second, strict=True)]
+        with one_blas_thread():
+            return {Key(kind, REPEATED, name).text(): score(ALGORITHMS[name], pairs)[0][0] for name in (*FEW, ROW_MASK)}
+
+    def _rounds(self, key: Key, pairs: Sequence[Pair]) -> dict[str, Floats]:
+        """Every recursion after 0, 1, 2, ... rounds."""
+        with one_blas_thread():
+            scored = scored_by_rounds(pairs, key.padding.weight)
+        return {f"rounds|{key._replace(algorithm=name).text()}": values for name, values in scored.items()}
 
     def _padded(self, width: int) -> dict[str, Floats]:
         kind = self.kinds[0]
@@ -179,15 +197,18 @@ class _Block:
         arrays: dict[str, Floats] = {f"cut|{width}": np.array([truncated])}
         for pairing, pairs in self._pairings(kind, read):
             unpadded = [(first.unpadded, second.unpadded) for first, second in pairs]
+            if pairing == POSITIVE and width == min(self.reader.plan.widths):
+                arrays |= self._rounds(Key(kind, pairing, "", Padding(width, TARGETS, 1)), pairs)
             for name, matching in ALGORITHMS.items():
-                if name not in FEW and width != min(self.reader.plan.widths):
+                if width != min(self.reader.plan.widths) and (name in SLOW or _spared(pairing, name)):
                     continue
                 masked, *targets = (
                     Key(kind, pairing, name, padding).text()
                     for padding in (Padding(width, MASKED), Padding(width, TARGETS, 0), Padding(width, TARGETS, 1))
                 )
                 with one_blas_thread():
-                    arrays[masked] = score(matching, unpadded)[0][0]
+                    if name in FEW or pairing == IDENTICAL:
+                        arrays[masked] = score(matching, unpadded)[0][0]
                     scores, arrays[f"parts|{targets[1]}"] = score(matching, pairs, (0, 1))
                 arrays |= dict(zip(targets, scores, strict=True))
         return arrays
@@ -200,6 +221,11 @@ class _Block:
             yield NEGATIVE, [(side, second[place]) for side, place in zip(first, order, strict=True)]
         if kind == self.kinds[0]:
             yield IDENTICAL, [(side, side) for side in second]
+
+
+def _spared(pairing: str, name: str) -> bool:
+    """Whether a matching of a text with itself is left out where matrices are large."""
+    return pairing == IDENTICAL and name not in FEW
 
 
 def _blocks(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
@@ -228,7 +254,8 @@ def _published(reader: _Reader, texts: tuple[list[str], list[str]], width: int) 
 
 def _joined(model: str, blocks: Sequence[Arrays], shared: Mapping[str, float], missing: tuple[str, ...]) -> ModelScores:
     """The blocks' arrays end to end, sorted by what their names begin with."""
-    arrays: dict[str, dict[str, Floats]] = {"lengths": {}, "end": {}, "parts": {}, "cut": {}, "scores": {}}
+    groups = ("lengths", "end", "parts", "cut", "rounds", "scores")
+    arrays: dict[str, dict[str, Floats]] = {group: {} for group in groups}
     for name in blocks[0]:
         prefix, _, rest = name.partition("|")
         group, key = (prefix, rest) if prefix in arrays else ("scores", name)
@@ -247,6 +274,7 @@ def _joined(model: str, blocks: Sequence[Arrays], shared: Mapping[str, float], m
         },
         {Key.parse(name): values for name, values in arrays["scores"].items()},
         {Key.parse(name): values for name, values in arrays["parts"].items()},
+        {Key.parse(name): values for name, values in arrays["rounds"].items()},
         {int(width): int(values.sum()) for width, values in arrays["cut"].items()},
         shared,
         missing,

@@ -73,13 +73,14 @@ def score(matching: Matching, pairs: Sequence[Pair], weights: Sequence[int] = (0
     solved = solve_all(matching, matrices)
     for place, (pair, matrix, matched) in enumerate(zip(pairs, matrices, solved, strict=True)):
         for row, weight in enumerate(weights):
-            scores[row, place] = _fields(pair, matched, weight)
+            scores[row, place] = prf_of(pair, matched, weight)
         if pair[0].pads.any() or pair[1].pads.any():
             parts[place] = _parts(pair, matrix, matched)
     return scores, parts
 
 
-def _fields(pair: Pair, matched: Matched, pad_weight: int) -> Floats:
+def prf_of(pair: Pair, matched: Matched, pad_weight: int) -> Floats:
+    """Precision, recall and F1 of one pair, with pads of that weight."""
     if not (pair[0].content.any() and pair[1].content.any()):
         return np.zeros(3)  # an empty text: the worst value
     precision, recall = (

@@ -15,46 +15,58 @@ from evalign.render.figures import Drawing, Panel
 from evalign.render.study import plots
 from evalign.render.study.page import Plate, StudyTable
 from evalign.studies.lisa.explanations import against_greedy, direction, what_pads_do
-from evalign.studies.lisa.matchings import GREEDY, NAMES, PUBLISHED, RECURSIVE
-from evalign.studies.lisa.measured import CSVLine, LisaStudy, shape
-from evalign.studies.lisa.model_scores import FEW
+from evalign.studies.lisa.matchings import FEW, GREEDY, NAMES, PUBLISHED, RECURSIVE
+from evalign.studies.lisa.measured import Compared, CSVLine, LisaStudy, shape
+from evalign.studies.lisa.resampling import ENDS, RESAMPLES, interval
 from evalign.studies.wording import listed, number, percent
 from evalign.types import Floats
 
 COLUMNS = ("model", "pairs", "padding", "matching",
            "positives", "negatives", "difference", "ratio", "Cohen's d", "AUC", "overlap")  # fmt: skip
-RESAMPLES = 2000  # enough for a share of 1/40, divided among a dozen comparisons
-ENDS = (0.025, 0.975)
 
 
-def separated(study: LisaStudy, name: str, title: str, algorithm: str) -> Plate:
-    """Fig. 6 or 7: densities of both, without padding and with the paper's."""
+def separated(study: LisaStudy) -> Plate:
+    """Figs. 6 and 7: densities of both under greedy matching (up) and the published recursion (down), on one axis."""
+    plate = Plate("figure6-7", "Figs. 6 and 7: positives and negatives, greedy and recursive", missing=study.too_few)
     if study.too_few:
-        return Plate(name, title, missing=study.too_few)
+        return plate
     numbers: list[CSVLine] = []
-    panels = []
-    sentences = [] if algorithm == GREEDY else list(direction(study))
-    explain = what_pads_do if algorithm == GREEDY else against_greedy
+    panels: list[Panel] = []
+    pads: list[str] = []
+    changes: list[str] = []
+    up, down = "Fig. 6: greedy", "Fig. 7: recursive"
+    sides = {up: GREEDY, down: PUBLISHED}
     for model_name, model in study.named:
         for padding in study.paper_paddings:
-            comparison = study.compare(model, study.main, algorithm, padding)
-            if comparison is None:
+            compared = {side: study.compare(model, study.main, name, padding) for side, name in sides.items()}
+            shown = {side: comparison for side, comparison in compared.items() if comparison is not None}
+            if len(shown) < len(sides):
                 continue
-            apart = comparison.separation
-            note = f"d {number(apart.cohens_d, 2)}, AUC {number(apart.auc)}, overlap {number(apart.overlap, 2)}"
-            curves = {"true pairs": shape(comparison.positives), "negatives": shape(comparison.negatives)}
-            panels.append(Panel(f"{model_name}, {padding}", note, curves))
-            scores = np.stack([comparison.positives, comparison.negatives], axis=1)
-            numbers.extend(study.lines((model_name, study.main, algorithm, str(padding)), scores))
-        sentences += explain(study, model_name, model)
+            curves = {side: {"true pairs": shape(both.positives), "negatives": shape(both.negatives)}
+                      for side, both in shown.items()}  # fmt: skip
+            panels.append(
+                Panel(f"{model_name}, {padding}", f"up: {_noted(shown[up])}; down: {_noted(shown[down])}", curves)
+            )
+            for side, comparison in shown.items():
+                scores = np.stack([comparison.positives, comparison.negatives], axis=1)
+                numbers.extend(study.lines((model_name, study.main, sides[side], str(padding)), scores))
+        pads += what_pads_do(study, model_name, model)
+        changes += against_greedy(study, model_name, model)
     drawing = Drawing(
-        f"F1 of true {study.main} pairs and of negatives ({algorithm}); upright lines: medians. Scales differ.",
-        lambda: plots.densities(panels, "F1"),
+        f"F1 of true {study.main} pairs and of negatives: upwards greedy matching (the paper's Fig. 6), downwards "
+        f"{PUBLISHED} (Fig. 7); upright lines: medians. All panels have the same axis. Above each: Cohen's d and AUC "
+        "of the two.",
+        lambda: plots.mirrored_densities(panels, "F1", (up, down)),
         ("model", "pair", "algorithm", "padding", "id", "positive", "negative"),
         numbers,
     )
-    algorithms = (GREEDY,) if algorithm == GREEDY else (algorithm, RECURSIVE)
-    return Plate(name, title, drawing, tuple(sentences), (table(study, "Positives against negatives", algorithms),))
+    tables = (table(study, "Positives against negatives", (GREEDY, PUBLISHED, RECURSIVE)),)
+    return replace(plate, drawing=drawing, said=(*direction(study), *pads, *changes), tables=tables)
+
+
+def _noted(comparison: Compared) -> str:
+    apart = comparison.separation
+    return f"d {number(apart.cohens_d, 2)}, AUC {number(apart.auc)}"
 
 
 def published(study: LisaStudy) -> Plate:
@@ -97,10 +109,10 @@ def best(study: LisaStudy) -> Plate:
                 comparison = study.compare(model, kind, algorithm, padding)
                 if comparison is None:
                     continue
-                draws = _resampled_auc(comparison.positives, comparison.negatives, study.plan.seed)
-                drawn[view][algorithm] = draws
-                low, high = np.quantile(draws, ENDS).tolist()
-                values.setdefault(algorithm, {})[view] = low, comparison.separation.auc, high
+                draws = study.resamples.auc(comparison.positives, comparison.negatives)
+                drawn[view][algorithm] = draws[1:]
+                auc, low, high = interval(draws)
+                values.setdefault(algorithm, {})[view] = low, auc, high
                 cells = *comparison.cells[:-1], low, high, comparison.cells[-1]
                 numbers.append((name, kind, algorithm, str(padding), *cells))
         panels.append(Panel(name, "", values))
@@ -159,11 +171,3 @@ def _ranked(values: dict[str, dict[str, tuple[float, float, float]]], drawn: dic
             f"{number(values[GREEDY][view][1])}; {len(near)} of the other {len(draws) - 1} are not told apart from it."
         )
     return " ".join(sentences)
-
-
-def _resampled_auc(good: Floats, bad: Floats, seed: int) -> Floats:
-    """Pairs are drawn anew, each with its own negative; a comparison counts as often as both were drawn."""
-    wins = (good[:, None] > bad).astype(np.float64) + 0.5 * (good[:, None] == bad)
-    n = len(good)
-    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(np.float64)
-    return np.asarray(np.einsum("bi,ij,bj->b", drawn, wins, drawn, optimize=True) / n**2)

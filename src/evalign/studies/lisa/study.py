@@ -1,4 +1,4 @@
-"""The LiSAScore study (Mander & Phillips): its seven figures and their numbers, for any models and pairs.
+"""The LiSAScore study (Mander & Phillips): its claims, figures and their numbers, for any models and pairs.
 
 In: names of models, the chosen rows, a plan. Out: a `StudyPage`. What cannot be measured is named; the rest is made.
 """
@@ -6,20 +6,36 @@ In: names of models, the chosen rows, a plan. Out: a `StudyPage`. What cannot be
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from evalign.errors import EvalignError, ModelError
 from evalign.render.study.page import StudyPage
-from evalign.studies.lisa import figures, separation
-from evalign.studies.lisa.matchings import GREEDY, PUBLISHED
+from evalign.studies.ledger import ledger
+from evalign.studies.lisa import f1_figures, figures, separation
+from evalign.studies.lisa.claims import findings
+from evalign.studies.lisa.matchings import GREEDY, PUBLISHED, SLOW
 from evalign.studies.lisa.measured import LisaStudy
-from evalign.studies.lisa.model_scores import LisaPlan, ModelScores, measure
+from evalign.studies.lisa.method_table import capabilities, method_table
+from evalign.studies.lisa.model_scores import RECIPE, LisaPlan, ModelScores, measure
+from evalign.studies.lisa.resampling import RESAMPLES
+from evalign.studies.lisa.rounds_figure import by_rounds
 from evalign.studies.model_identity import model_identity
 from evalign.studies.pair_selection import StudyPairs
 from evalign.studies.step_cache import Steps
+from evalign.studies.wording import listed
 from evalign.version import __version__
 
 TITLE = "The LiSAScore study, repeated"
+PAPER_MODELS = (
+    "bert-base-uncased",
+    "roberta-base",
+    "xlm-roberta-base",
+    "distilbert-base-uncased",
+    "albert-base-v2",
+    "facebook/bart-base",
+)
+PRESETS = {"paper": PAPER_MODELS}
 
 
 def run_lisa(
@@ -48,7 +64,9 @@ def run_lisa(
             missing += measured[identity].missing
     if not measured:
         raise ModelError("no model can be used; " + "; ".join(failed))
-    return LisaStudy(pairs, tuple(measured.values()), plan, tuple(missing + failed), tuple(notes))
+    key = {"study": "lisa", "recipe": RECIPE, "step": "capabilities", "torch": find_spec("torch") is not None}
+    found = steps.values(key, capabilities)
+    return LisaStudy(pairs, tuple(measured.values()), plan, tuple(missing + failed), tuple(notes), found)
 
 
 def lisa_page(study: LisaStudy) -> StudyPage:
@@ -64,15 +82,16 @@ def lisa_page(study: LisaStudy) -> StudyPage:
         figures.lengths(study),
         figures.identical(study),
         figures.end_tokens(study),
-        figures.by_model(study),
-        figures.by_algorithm(study),
-        separation.separated(study, "figure6", "Fig. 6: positives and negatives, greedy", GREEDY),
-        separation.separated(study, "figure7", "Fig. 7: positives and negatives, recursive assignment", PUBLISHED),
+        f1_figures.by_model(study),
+        f1_figures.by_algorithm(study),
+        separation.separated(study),
+        method_table(study),
+        by_rounds(study),
         separation.published(study),
         separation.best(study),
     )
     summary = separation.table(study, "Mean F1 of true pairs and of in-batch negatives", (GREEDY, PUBLISHED))
-    return StudyPage(TITLE, about, summary, plates, _notes(study), study.missing)
+    return StudyPage(TITLE, about, summary, plates, _notes(study), study.missing, ledger(findings(study)))
 
 
 def _notes(study: LisaStudy) -> tuple[str, ...]:
@@ -97,7 +116,9 @@ def _notes(study: LisaStudy) -> tuple[str, ...]:
         "Eta²: the part of the scores' variance that lies between models. Peaks: maxima of the density of all models' "
         "scores at the bandwidth given (the mean of the models' own by Silverman's rule), those below a twentieth of "
         "the highest not counted.",
-        f"Padding was studied with {pairs.kinds[0]} pairs; at widths above {min(plan.widths)} with four matchings.",
+        f"Padding was studied with {pairs.kinds[0]} pairs; at widths above {min(plan.widths)} without "
+        f"{listed(SLOW)}, which take too long.",
+        f"Intervals: 95 % of {RESAMPLES} resamples of the pairs (seed {plan.seed}), the same for every number.",
         *(f"{sentence}." for sentence in (*study.notes, *cut)),
         f"evalign {__version__}.",
     )
