@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 import evalign
-from evalign.analysis.agreement import Plan, judge_pairs, judge_table
+from evalign.analysis.agreement import judge_pairs, judge_table
+from evalign.analysis.plan import Plan
 from evalign.analysis.rated_tables import RatedTable, rate, rate_pairs
 from evalign.data.rows import InMemory
 from evalign.errors import FileFormatError, InputError, SpecError
@@ -92,14 +93,74 @@ def test_williams_and_no_test():
         ({"test": "t"}, "test=t"),
         ({"level": "summary"}, "--document"),
         ({"test": "williams", "by": "lp"}, "Pearson over all rows"),
-        ({"statistics": ("acc-eq",)}, "about correlations"),
-        ({"statistics": ("acc-eq",), "test": "none", "by": "lp"}, "leave out --by and --level"),
-        ({"statistics": ("acc-eq",), "test": "none", "level": "system"}, "leave out --by and --level"),
+        ({"statistics": ("acc-eq",), "level": "summary", "document": "doc"}, "--level segment or system"),
+        ({"statistics": ("spa",), "test": "none"}, "add --level system"),
+        ({"statistics": ("spa",), "level": "system"}, "no test is known for spa"),
+        ({"average": "mean"}, "average=mean"),
+        ({"fewest": 1}, "at least 2 rows"),
     ],
 )
 def test_plans_that_make_no_sense(options, said):
     with pytest.raises(SpecError, match=said):
         Plan(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "counted"),
+    [
+        ({"statistics": ("acc-eq",), "document": "doc"}, 20),
+        ({"statistics": ("accuracy",), "item": "doc", "by": "lp"}, 2),
+        ({"statistics": ("acc-eq",), "level": "system"}, 6),
+        ({"statistics": ("accuracy",), "level": "system", "by": "lp", "average": "micro"}, 2),
+        ({"statistics": ("pdp",), "item": "doc"}, 20),
+        ({"statistics": ("pearson", "pdp"), "level": "system"}, 6),
+        ({"statistics": ("kendall",), "by": "lp", "average": "micro"}, 2),
+        ({"statistics": ("pearson", "spa"), "level": "system", "item": "doc"}, 6),
+        ({"statistics": ("spearman",), "level": "summary", "document": "doc", "fewest": 2, "average": "micro"}, 20),
+    ],
+)
+def test_statistics_of_the_field_rank_metrics(options, counted):
+    data = table()
+    found = judge_table(data, Plan(resampling=FEW, **options))
+    good, bad = (next(one for one in found.judgements if one.metric == name) for name in ("good", "bad"))
+    statistic = options["statistics"][-1]
+    assert good.estimates[options["statistics"][0]].n == counted
+    assert good.estimates[statistic].value > bad.estimates[statistic].value
+    assert (good.rank or 0) <= (bad.rank or 0)
+    names, better = found.p_values["human"]
+    assert 0 < better[names.index("good"), names.index("bad")] <= 1
+
+
+def test_soft_pairwise_accuracy_by_group():
+    found = judge_table(table(), Plan(("spa",), "system", item="doc", by="lp", test="none", resampling=FEW))
+    groups = found.judgements[0].groups["spa"]
+    assert found.judgements[0].estimates["spa"].value == pytest.approx(np.mean([one.value for one in groups.values()]))
+    same = judge_table(table(), Plan(("spa",), "system", item="doc", test="none", resampling=FEW)).judgements
+    assert next(one for one in same if one.metric == "flat").estimates["spa"].value < 1
+
+
+def test_a_missing_score_costs_a_cell_only_if_asked():
+    rows = [Row(str(place), f"text {place}", ("text",), human=place) for place in range(8)]
+    theirs = {place: float(place**2) for place in range(8) if place != 3}
+    assert len(rate(InMemory(rows), [BERT], {"theirs": theirs}).rows) == 7
+    cells = rate(InMemory(rows), [BERT], {"theirs": theirs}, missing="cells")
+    assert cells.left_out == {"no score from theirs, for it alone": 1}
+    found = {one.metric: one for one in judge_table(cells, Plan(resampling=FEW)).judgements}
+    assert (found["theirs"].estimates["pearson"].n, found[str(BERT)].estimates["pearson"].n) == (7, 8)
+    kept = [place for place in range(8) if place != 3]
+    expected = stats.pearsonr([place**2 for place in kept], kept)[0]
+    assert found["theirs"].estimates["pearson"].value == pytest.approx(expected)
+    assert found["theirs"].rank == 1
+
+
+def test_a_missing_rating_of_one_aspect_costs_that_aspect_only():
+    rows = [Row(str(place), "c", ("r",), human={"a": place, "b": None if place > 4 else place}) for place in range(9)]
+    theirs = {"theirs": {place: float(place % 4) for place in range(9)}}
+    assert len(rate(InMemory(rows), [], theirs).rows) == 5
+    cells = rate(InMemory(rows), [], theirs, missing="cells")
+    assert cells.left_out == {"no human score for b, for it alone": 4}
+    found = judge_table(cells, Plan(resampling=FEW)).judgements
+    assert [one.estimates["pearson"].n for one in found] == [9, 5]
 
 
 def test_rows_without_a_human_score_or_a_score_are_counted():

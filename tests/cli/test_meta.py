@@ -68,6 +68,8 @@ def test_pairs(run, data):
         (["rated.jsonl", *FAKE, "--level", "summary"], "--document"),
         (["rated.jsonl", *FAKE, "--scores", "short.tsv"], "2 scores for 18 rows"),
         (["rated.jsonl", *FAKE, "--scores", "x=nowhere.tsv"], "no such file"),
+        (["rated.jsonl", *FAKE, "--statistic", "spa", "--test", "none"], "add --level system"),
+        (["rated.jsonl", *FAKE, "--missing", "cells", "--html", "x.html"], "leave out --html"),
         (["pairs.jsonl", *FAKE, "--pairs", "better", "worse", "--scores", "short.tsv"], "not with --pairs"),
         (["pairs.jsonl", *FAKE, "--pairs", "better", "other"], "no field 'other'"),
     ],

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from evalign import metric
-from evalign.analysis.agreement import Agreement, Judgement, Plan, judge_table
+from evalign.analysis.agreement import Agreement, Judgement, judge_table
 from evalign.analysis.disagreement import human_places, places, worst
+from evalign.analysis.plan import Plan
 from evalign.analysis.rated_tables import rate
 from evalign.data.rows import InMemory
 from evalign.render.agreement.html import agreement_html

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,15 @@ class RatedTable:
     signatures: Mapping[str, str]
     left_out: Mapping[str, int]  # why -> how many rows
 
+    def part(self, rows: Ints) -> RatedTable:
+        """The same with some of the rows only."""
+        return replace(
+            self,
+            rows=[self.rows[row] for row in rows],
+            human={aspect: values[rows] for aspect, values in self.human.items()},
+            scores={name: values[rows] for name, values in self.scores.items()},
+        )
+
     def labels(self, name: str) -> list[str]:
         """A field of every row: `system`, or one that was carried along."""
         if name == "system":
@@ -44,15 +53,19 @@ def rate(
     metrics: Sequence[Metric],
     others: Mapping[str, Mapping[int, float]] | None = None,
     advance: Callable[[], Any] = lambda: None,
+    missing: str = "rows",
 ) -> RatedTable:
-    """Scores every row; `others` are columns by row number that somebody else computed (`data.score_files`)."""
+    """Scores every row; `others` are columns by row number that somebody else computed (`data.score_files`).
+
+    `missing` says what a missing score or rating costs: the whole row, or (`cells`) only that cell, which is then NaN.
+    """
     rows = list(source)
     if not rows:
         raise InputError("no rows to judge: the input is empty")
     columns: dict[str, Floats] = {}
     signatures: dict[str, str] = {}
     problems: Counter[str] = Counter()
-    usable, human = _ratings(rows, problems)
+    usable, human = _ratings(rows, problems, missing)
     if taken := {str(metric) for metric in metrics} & set(others or {}):
         raise SpecError(f"two columns are called {taken.pop()}: give the scores from a file another name")
     for metric in metrics:
@@ -62,7 +75,7 @@ def rate(
     for name, given in (others or {}).items():
         columns[name] = np.array([given.get(place, np.nan) for place in range(len(rows))])
         signatures[name] = "scores from a file"
-    kept = _scored_by_all(columns, usable, problems)
+    kept = _scored_by_all(columns, usable, problems) if missing == "rows" else _cells(columns, usable, problems)
     return RatedTable(
         [rows[place] for place in kept],
         {aspect: values[kept] for aspect, values in human.items()},
@@ -106,6 +119,14 @@ def _scored_by_all(columns: Mapping[str, Floats], usable: Any, problems: Counter
     return np.flatnonzero(usable)
 
 
+def _cells(columns: Mapping[str, Floats], usable: Any, problems: Counter[str]) -> Ints:
+    """Places of all usable rows; missing scores are counted for their own metric."""
+    for name, values in columns.items():
+        if absent := int((usable & ~np.isfinite(values)).sum()):
+            problems[f"no score from {name}, for it alone"] += absent
+    return np.flatnonzero(usable)
+
+
 def _scores(metric: Metric, rows: list[Row], advance: Callable[[], Any]) -> tuple[Floats, str]:
     """The metric's main field, turned round if lower is better, NaN where a row failed; and its signature."""
     values: list[float] = []
@@ -119,12 +140,17 @@ def _scores(metric: Metric, rows: list[Row], advance: Callable[[], Any]) -> tupl
     return np.array(values), results[0].signature
 
 
-def _ratings(rows: list[Row], problems: Counter[str]) -> tuple[Any, dict[str, Floats]]:
-    """Which rows people rated on every aspect, and the ratings (NaN where there is none)."""
+def _ratings(rows: list[Row], problems: Counter[str], missing: str) -> tuple[Any, dict[str, Floats]]:
+    """Which rows people rated on every aspect (with cells: on any), and the ratings (NaN where there is none)."""
     named = [row.human for row in rows if isinstance(row.human, Mapping)]
     aspects = list(dict.fromkeys(str(name) for ratings in named for name in ratings)) or [PLAIN]
     human = {aspect: np.array([_rating(row, aspect) for row in rows]) for aspect in aspects}
-    usable = np.all([np.isfinite(values) for values in human.values()], axis=0)
+    rated = np.array([np.isfinite(values) for values in human.values()])
+    usable = rated.all(axis=0) if missing == "rows" else rated.any(axis=0)
+    if missing == "cells" and len(aspects) > 1:
+        for aspect, values in zip(aspects, rated, strict=True):
+            if absent := int((usable & ~values).sum()):
+                problems[f"no human score for {aspect}, for it alone"] = absent
     if not usable.all():
         problems["no human score"] = int((~usable).sum())
     if not usable.any():

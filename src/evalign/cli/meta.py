@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from evalign.analysis.agreement import DARR, STATISTICS, TESTS, Plan, judge_pairs, judge_table
+from evalign.analysis.agreement import judge_pairs, judge_table
+from evalign.analysis.plan import AVERAGES, DARR, MISSING, STATISTICS, TESTS, Plan
 from evalign.analysis.rated_tables import rate, rate_pairs
 from evalign.atomic_files import whole_file
 from evalign.cli.inputs import column_options, human_option
@@ -33,6 +34,14 @@ from evalign.stats.levels import LEVELS
 @click.option("--by", metavar="FIELD", help="Correlate within groups, such as lp, and average.")
 @click.option("--level", type=click.Choice(LEVELS), default="segment", show_default=True)
 @click.option("--document", metavar="FIELD", help="Field that names the document: what is resampled; summary level.")
+@click.option("--item", metavar="FIELD", help="Field that names the source text whose outputs acc-eq, pdp and "
+              "spa compare. [default: the document, else the references]")  # fmt: skip
+@click.option("--average", type=click.Choice(AVERAGES), default="macro", show_default=True,
+              help="micro weighs groups and documents by their rows.")  # fmt: skip
+@click.option("--fewest", type=click.IntRange(2), default=3, show_default=True,
+              help="Least rows of a group or document; 2 lets items of two systems count.")  # fmt: skip
+@click.option("--missing", type=click.Choice(MISSING), default="rows", show_default=True,
+              help="What a missing score costs: the row, or that metric's cell only.")  # fmt: skip
 @click.option("--statistic", "statistics", multiple=True, type=click.Choice(STATISTICS),
               help="Repeat for several; the first ranks. [default: pearson, spearman, kendall]")  # fmt: skip
 @click.option("--test", type=click.Choice(TESTS), default="permutation", show_default=True)
@@ -51,9 +60,9 @@ from evalign.stats.levels import LEVELS
 @embeddings_option
 @threads_option
 def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | None, level: str, document: str | None,
-         statistics: tuple[str, ...], test: str, correction: str, alpha: float, samples: int, seed: int, form: str,
-         html: Path | None, folder: Path | None, pairs: tuple[str, str] | None, columns: Columns,
-         input_format: str | None, threads: int) -> None:  # fmt: skip
+         item: str | None, average: str, fewest: int, missing: str, statistics: tuple[str, ...], test: str,
+         correction: str, alpha: float, samples: int, seed: int, form: str, html: Path | None, folder: Path | None,
+         pairs: tuple[str, str] | None, columns: Columns, input_format: str | None, threads: int) -> None:  # fmt: skip
     """Judge metrics by their agreement with people.
 
     \b
@@ -67,16 +76,18 @@ def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | No
     """
     if not specs and not files:
         raise SpecError("nothing to judge: name a metric (-m bertscore) or a file of scores (--scores comet=FILE)")
+    if missing == "cells" and (html is not None or folder is not None):
+        raise SpecError("--missing cells gives tables only, since plots need every score: leave out --html and --plots")
     _check_outputs(html, folder)
     metrics = parse_metrics(specs, threads)
     chosen = {"statistics": statistics} if statistics else {}
     plan = Plan(level=level, by=by, document=document, resampling=Resampling(samples, seed), test=test,
-                correction=correction, alpha=alpha, **chosen)  # fmt: skip
-    extra = tuple(name for name in dict.fromkeys((by, document)) if name is not None and name != "system")
+                correction=correction, alpha=alpha, item=item, average=average, fewest=fewest, **chosen)  # fmt: skip
+    extra = tuple(name for name in dict.fromkeys((by, document, item)) if name is not None and name != "system")
     columns = replace(columns, extra=extra)
     if pairs is not None:
-        if files or statistics or document or level != "segment":
-            raise SpecError("--scores, --statistic, --level and --document go with ratings, not with --pairs")
+        if files or statistics or document or item or level != "segment":
+            raise SpecError("--scores, --statistic, --level, --document and --item go with ratings, not with --pairs")
         better, worse = (TableFile(data, replace(columns, candidate=side), input_format) for side in pairs)
         with progress("scoring", 2 * (better.count() or 0) * len(metrics)) as advance:
             tables = rate_pairs(better, worse, metrics, advance)
@@ -89,7 +100,7 @@ def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | No
                 raise SpecError(f"--scores {name} is given twice; give each file a name of its own, as in NAME=FILE")
             file_scores[name] = read_scores(path, rows)
         with progress("scoring", len(rows) * len(metrics)) as advance:
-            agreement = judge_table(rate(InMemory(rows), metrics, file_scores, advance), plan)
+            agreement = judge_table(rate(InMemory(rows), metrics, file_scores, advance, missing), plan)
     print_result(FORMATS, form, agreement)
     if html is not None:
         with whole_file(html) as stream:

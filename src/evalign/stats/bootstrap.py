@@ -81,6 +81,20 @@ def resampled(
     return values
 
 
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """An estimate and what is needed to compute it again on resamples of `units`."""
+
+    estimate: Estimate
+    statistic: Weighted
+    units: int
+    unit_of_row: Ints | None = None
+
+    def draws(self, resampling: Resampling) -> Floats:
+        """The statistic's value on each resample, NaN where undefined."""
+        return resampled([self.statistic], self.units, resampling, self.unit_of_row)[:, 0]
+
+
 def with_interval(estimate: Estimate, values: Floats, confidence: float) -> Estimate:
     """The estimate with the middle part of its resampled values; undefined resamples are left out and flagged."""
     defined = values[np.isfinite(values)]

@@ -56,12 +56,12 @@ def column(values: npt.ArrayLike, name: str) -> Floats:
     return merged(array)
 
 
-def paired(scores: npt.ArrayLike, human: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Two columns that run in parallel and have at least three rows."""
+def paired(scores: npt.ArrayLike, human: npt.ArrayLike, fewest: int = FEWEST_ROWS) -> tuple[Floats, Floats]:
+    """Two columns that run in parallel and have at least so many rows."""
     score_column, human_column = column(scores, "scores"), column(human, "human scores")
     parallel(score_column, "scores", human_column, "human scores")
-    if len(score_column) < FEWEST_ROWS:
-        raise UndefinedStatisticError(f"agreement needs at least {FEWEST_ROWS} rows, but there are {len(score_column)}")
+    if len(score_column) < fewest:
+        raise UndefinedStatisticError(f"agreement needs at least {fewest} rows, but there are {len(score_column)}")
     return score_column, human_column
 
 

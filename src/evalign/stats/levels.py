@@ -6,18 +6,30 @@ In: scores and ratings of the same rows, with the document and the system of eac
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from evalign.errors import InputError, UndefinedStatisticError
-from evalign.stats.bootstrap import Resampling, resampled, with_interval
-from evalign.stats.correlation import correlation
-from evalign.stats.estimate import FEWEST_ROWS, Estimate, Labels, codes, lookup, paired, parallel, rows_by_code
+from evalign.stats.bootstrap import Prepared, Resampling, with_interval
+from evalign.stats.correlation import CORRELATIONS, correlation
+from evalign.stats.estimate import (
+    FEWEST_ROWS,
+    Estimate,
+    Labels,
+    codes,
+    lookup,
+    paired,
+    parallel,
+    rows_by_code,
+    varied,
+)
+from evalign.stats.pair_levels import PAIR_STATISTICS, pairs_of_items, pairs_of_systems, pdp_function
 from evalign.stats.row_correlations import correlate_rows
-from evalign.stats.weighted import Weighted, mean_of_defined, ratio, weighted, weighted_mean
+from evalign.stats.weighted import mean_of_defined, ratio, weighted, weighted_mean
 from evalign.types import Floats, Ints
 
 
@@ -29,6 +41,25 @@ class Rated:
     human: npt.ArrayLike
     documents: Labels | None = None
     systems: Labels | None = None
+    items: Labels | None = None  # whose rows are compared by the statistics of pairs: one source text, usually
+
+
+@dataclass(frozen=True)
+class Averaging:
+    """How groups and documents are averaged: `micro` weighs each by its rows; those of fewer rows are left out.
+
+    mt-metrics-eval leaves out groups of one row only (`fewest=2`), where each correlation is 1 or -1.
+    """
+
+    micro: bool = False
+    fewest: int = FEWEST_ROWS
+
+    def sizes(self, rows: Sequence[int]) -> Floats | None:
+        """The weight of each group from its number of rows; None where all weigh the same."""
+        return np.array(rows, dtype=np.float64) if self.micro else None
+
+
+MACRO = Averaging()
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +71,14 @@ class Grouped:
 
 
 def agreement(
-    rated: Rated, statistic: str = "pearson", level: str = "segment", resampling: Resampling | None = None
+    rated: Rated,
+    statistic: str = "pearson",
+    level: str = "segment",
+    resampling: Resampling | None = None,
+    averaging: Averaging = MACRO,
 ) -> Estimate:
-    """The named correlation (`correlation.CORRELATIONS`) at one of `LEVELS`."""
-    prepared = _prepared(rated, statistic, level)
+    """The named correlation (`correlation.CORRELATIONS`) or statistic of pairs (`PAIR_STATISTICS`) at a level."""
+    prepared = _prepared(rated, statistic, level, averaging)
     if resampling is None:
         return prepared.estimate
     return with_interval(prepared.estimate, prepared.draws(resampling), resampling.confidence)
@@ -51,44 +86,57 @@ def agreement(
 
 def agreement_draws(rated: Rated, statistic: str, level: str, resampling: Resampling) -> Floats:
     """Its value on each resample, NaN where undefined; paired between metrics on the same rows and seed."""
-    return _prepared(rated, statistic, level).draws(resampling)
+    return _prepared(rated, statistic, level, MACRO).draws(resampling)
 
 
 def agreement_by(
-    rated: Rated, by: Labels, statistic: str = "pearson", level: str = "segment", resampling: Resampling | None = None
+    rated: Rated,
+    by: Labels,
+    statistic: str = "pearson",
+    level: str = "segment",
+    resampling: Resampling | None = None,
+    averaging: Averaging = MACRO,
 ) -> Grouped:
     """The agreement within each group of rows, such as language pairs, and the mean over the groups that have one.
 
     Groups are resampled independently; the interval is that of the mean over the groups defined on each resample.
     """
-    scores, human = paired(rated.scores, rated.human)
+    scores, human = paired(rated.scores, rated.human, averaging.fewest)
     group_of_row, names = codes(by, "groups", len(scores))
     estimates: dict[str, Estimate] = {}
     draws: list[Floats] = []
+    sizes: list[int] = []
     rated = replace(rated, scores=scores, human=human)
     for code, name in enumerate(names):
         rows = np.flatnonzero(group_of_row == code)
         try:
-            prepared = _prepared(_part(rated, rows), statistic, level)
+            prepared = _prepared(_part(rated, rows), statistic, level, averaging)
         except UndefinedStatisticError as error:
             estimates[name] = Estimate(None, len(rows), flags=(str(error),))
             continue
         estimates[name] = prepared.estimate
+        sizes.append(len(rows))
         if resampling is not None:
             draws.append(prepared.draws(resampling.independent(resampling.stream + code)))
             estimates[name] = with_interval(prepared.estimate, draws[-1], resampling.confidence)
     values = [estimate.value for estimate in estimates.values() if estimate.value is not None]
     left_out = len(estimates) - len(values)
     flags = (f"left out: {left_out} groups without a value",) if left_out else ()
-    mean = Estimate(float(np.mean(values)) if values else None, len(values), flags=flags)
+    weights = averaging.sizes(sizes)
+    mean = Estimate(float(np.average(values, weights=weights)) if values else None, len(values), flags=flags)
     if resampling is not None and values:
-        mean = with_interval(mean, mean_of_defined(np.array(draws)), resampling.confidence)
+        mean = with_interval(mean, mean_of_defined(np.array(draws), weights), resampling.confidence)
     return Grouped(estimates, mean)
 
 
-def level_function(rated: Rated, statistic: str, level: str) -> Callable[[Floats], Floats]:
+def level_function(
+    rated: Rated, statistic: str, level: str, averaging: Averaging = MACRO
+) -> Callable[[Floats], Floats]:
     """A function from other scores of the same rows, (r, n), to their agreement (r,): for permutation tests."""
-    _, human = paired(rated.scores, rated.human)
+    _, human = paired(rated.scores, rated.human, averaging.fewest)
+    if statistic == "pdp" and level == "segment":
+        return pdp_function(human, rated.items)
+    statistic = "pearson" if statistic == "pdp" else statistic  # of systems' means they are the same
     correlation(statistic)
     if level == "segment":
         all_rows = np.ones((1, len(human)))
@@ -99,49 +147,48 @@ def level_function(rated: Rated, statistic: str, level: str) -> Callable[[Floats
         return lambda scores: correlate_rows(statistic, scores @ sums, human @ sums)
     lookup(_PREPARED, level, "level")
     documents = rows_by_code(_labels(rated.documents, "documents", level, len(human))[0])
+    documents = [rows for rows in documents if len(rows) >= averaging.fewest]
+    if not documents:
+        raise UndefinedStatisticError(f"no document has {averaging.fewest} rows, so there is nothing to correlate")
+    weights = averaging.sizes([len(rows) for rows in documents])
     return lambda scores: mean_of_defined(
-        np.stack([correlate_rows(statistic, scores[:, rows], human[rows]) for rows in documents])
+        np.stack([correlate_rows(statistic, scores[:, rows], human[rows]) for rows in documents]), weights
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Prepared:
-    """An estimate and what is needed to compute it again on resamples of `units`."""
-
-    estimate: Estimate
-    statistic: Weighted
-    units: int
-    unit_of_row: Ints | None = None
-
-    def draws(self, resampling: Resampling) -> Floats:
-        return resampled([self.statistic], self.units, resampling, self.unit_of_row)[:, 0]
+def _prepared(rated: Rated, statistic: str, level: str, averaging: Averaging) -> Prepared:
+    scores, human = paired(rated.scores, rated.human, averaging.fewest)
+    lookup({**CORRELATIONS, **PAIR_STATISTICS}, statistic)
+    return lookup(_PREPARED, level, "level")(rated, scores, human, statistic, averaging)
 
 
-def _prepared(rated: Rated, statistic: str, level: str) -> _Prepared:
-    scores, human = paired(rated.scores, rated.human)
-    correlation(statistic)
-    return lookup(_PREPARED, level, "level")(rated, scores, human, statistic)
-
-
-def _segment(rated: Rated, scores: Floats, human: Floats, statistic: str) -> _Prepared:
-    estimate = Estimate(correlation(statistic)(scores, human), len(scores))
+def _segment(rated: Rated, scores: Floats, human: Floats, statistic: str, _: Averaging) -> Prepared:
+    if statistic in PAIR_STATISTICS:
+        return pairs_of_items(statistic, scores, human, rated.items, rated.documents)
+    estimate = Estimate(_correlated(statistic, scores, human), len(scores))
     compute = weighted(statistic)(scores, human)
     if rated.documents is None:
-        return _Prepared(estimate, compute, len(scores))
+        return Prepared(estimate, compute, len(scores))
     document, names = codes(rated.documents, "documents", len(scores))
-    return _Prepared(_flagged_if_alone(estimate, names), compute, len(names), document)
+    return Prepared(_flagged_if_alone(estimate, names), compute, len(names), document)
 
 
-def _system(rated: Rated, scores: Floats, human: Floats, statistic: str) -> _Prepared:
+def _system(rated: Rated, scores: Floats, human: Floats, statistic: str, averaging: Averaging) -> Prepared:
     system, names = _labels(rated.systems, "systems", "system", len(scores))
-    if len(names) < FEWEST_ROWS:
+    fewest = min(averaging.fewest, 2) if statistic in PAIR_STATISTICS else averaging.fewest
+    if len(names) < fewest:
         raise UndefinedStatisticError(
-            f"system-level agreement needs at least {FEWEST_ROWS} systems, but there are {len(names)}"
+            f"system-level agreement needs at least {fewest} systems, but there are {len(names)}"
         )
     belongs = _indicators(system)
     sums = np.concatenate([belongs * scores[:, None], belongs * human[:, None], belongs], axis=1)
-    means = sums.sum(axis=0).reshape(3, -1)
-    estimate = Estimate(correlation(statistic)(means[0] / means[2], means[1] / means[2]), len(names))
+    totals = sums.sum(axis=0).reshape(3, -1)
+    means = totals[:2] / totals[2]
+    if statistic in PAIR_STATISTICS:
+        observed, of_rows = pairs_of_systems(statistic, *means)
+    else:
+        observed, of_rows = _correlated(statistic, *means), partial(correlate_rows, statistic)
+    estimate = Estimate(observed, len(names))
     if rated.documents is not None:
         document, documents = codes(rated.documents, "documents", len(scores))
         sums = _indicators(document).T @ sums
@@ -149,41 +196,61 @@ def _system(rated: Rated, scores: Floats, human: Floats, statistic: str) -> _Pre
 
     def value(weights: Floats) -> Floats:
         score_sums, human_sums, rows = np.split(weights @ sums, 3, axis=1)
-        return correlate_rows(statistic, ratio(score_sums, rows), ratio(human_sums, rows))
+        return of_rows(ratio(score_sums, rows), ratio(human_sums, rows))
 
-    return _Prepared(estimate, value, len(sums))
+    return Prepared(estimate, value, len(sums))
 
 
-def _summary(rated: Rated, scores: Floats, human: Floats, statistic: str) -> _Prepared:
+def _correlated(statistic: str, scores: Floats, human: Floats) -> float:
+    """The named correlation; of two rows it is 1 or -1."""
+    if len(scores) >= FEWEST_ROWS:
+        return correlation(statistic)(scores, human)
+    varied(scores, human)
+    return float(correlate_rows(statistic, scores[None], human[None])[0])
+
+
+def _summary(rated: Rated, scores: Floats, human: Floats, statistic: str, averaging: Averaging) -> Prepared:
+    if statistic in PAIR_STATISTICS:
+        raise InputError(f"{statistic} compares the rows of one item already: it has a segment and a system level")
     document, _ = _labels(rated.documents, "documents", "summary", len(scores))
-    values, small, constant = [], 0, 0
+    values: list[float] = []
+    rows_of_value: list[int] = []
+    small, constant = 0, 0
     for rows in rows_by_code(document):
-        if len(rows) < FEWEST_ROWS:
+        if len(rows) < averaging.fewest:
             small += 1
             continue
         try:
-            values.append(correlation(statistic)(scores[rows], human[rows]))
+            values.append(_correlated(statistic, scores[rows], human[rows]))
+            rows_of_value.append(len(rows))
         except UndefinedStatisticError:
             constant += 1
     flags = tuple(
         f"left out: {count} documents {why}"
-        for count, why in ((small, f"of fewer than {FEWEST_ROWS} rows"), (constant, "with constant scores"))
+        for count, why in ((small, f"of fewer than {averaging.fewest} rows"), (constant, "with constant scores"))
         if count
     )
     if not values:
         raise UndefinedStatisticError(
             f"no document has a correlation ({'; '.join(flags)}); summary level needs several rows in each"
         )
-    estimate = Estimate(float(np.mean(values)), len(values), flags=flags)
-    return _Prepared(estimate, weighted_mean(np.array(values)), len(values))
+    sizes = averaging.sizes(rows_of_value)
+    estimate = Estimate(float(np.average(values, weights=sizes)), len(values), flags=flags)
+    return Prepared(estimate, weighted_mean(np.array(values), sizes), len(values))
 
 
-_PREPARED: dict[str, Callable[[Rated, Floats, Floats, str], _Prepared]] = {
+_PREPARED: dict[str, Callable[[Rated, Floats, Floats, str, Averaging], Prepared]] = {
     "segment": _segment,
     "system": _system,
     "summary": _summary,
 }
 LEVELS = tuple(_PREPARED)
+
+
+def system_means(columns: Sequence[Floats], systems: Labels | None) -> list[Floats]:
+    """Each column's mean for every system."""
+    belongs = _indicators(_labels(systems, "systems", "system", len(columns[0]))[0])
+    return [(column @ belongs) / belongs.sum(axis=0) for column in columns]
 
 
 def _flagged_if_alone(estimate: Estimate, documents: list[str]) -> Estimate:

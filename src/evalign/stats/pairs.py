@@ -45,9 +45,9 @@ def tie_calibrated_accuracy(
     """
     if resampling is not None and items is None:
         raise InputError("the interval of a pairwise accuracy is one over items; pass the item of each row")
-    x, y, rows_by_item, flags = _checked(scores, human, items)
-    epsilon = _best_epsilon(x, y, rows_by_item)
-    before, after = _accuracies(x, y, rows_by_item, [0.0, epsilon])
+    x, y = paired(scores, human)
+    rows_by_item, flags = items_of_pairs(items, len(x))
+    epsilon, before, after = tie_calibration(x, y, rows_by_item)
     accuracy, uncalibrated = (bootstrap_mean(part, resampling, flags=flags) for part in (after, before))
     return TieCalibration(accuracy, uncalibrated, epsilon, int(_pair_counts(rows_by_item).sum()))
 
@@ -62,6 +62,27 @@ def darr(better: npt.ArrayLike, worse: npt.ArrayLike, resampling: Resampling | N
     if not len(first):
         raise UndefinedStatisticError("daRR needs at least one pair of better and worse, but there are none")
     return bootstrap_mean(np.where(first > second, 1.0, -1.0), resampling)
+
+
+def tie_calibration(x: Floats, y: Floats, rows_by_item: list[Ints]) -> tuple[float, Floats, Floats]:
+    """The best threshold, and the part of each item's pairs that is right without and with it."""
+    epsilon = _best_epsilon(x, y, rows_by_item)
+    before, after = _accuracies(x, y, rows_by_item, [0.0, epsilon])
+    return epsilon, before, after
+
+
+def items_of_pairs(items: Labels | None, rows: int) -> tuple[list[Ints], tuple[str, ...]]:
+    """The rows of each item with at least two of them, and a flag that counts the other items."""
+    if items is None:
+        return [np.arange(rows)], ()
+    every = rows_by_code(codes(items, "items", rows)[0])
+    several = [rows_of_item for rows_of_item in every if len(rows_of_item) > 1]
+    if not several:
+        raise UndefinedStatisticError(
+            "no item has two rows, so there are no pairs; pass items that several systems share"
+        )
+    alone = len(every) - len(several)
+    return several, (f"left out: {alone} items of one row",) if alone else ()
 
 
 def _accuracies(x: Floats, y: Floats, rows_by_item: list[Ints], epsilons: Sequence[float]) -> Floats:
@@ -118,23 +139,6 @@ def _changes(item: Ints, difference: Floats, tied: Bools, agrees: Bools, weight:
 def _bin(difference: Floats) -> Ints:
     """A number that never falls as the difference grows: the leading bits of its floating-point form."""
     return difference.view(np.int64) >> DROPPED_BITS
-
-
-def _checked(
-    scores: npt.ArrayLike, human: npt.ArrayLike, items: Labels | None
-) -> tuple[Floats, Floats, list[Ints], tuple[str, ...]]:
-    """The columns, the rows of each item with at least two of them, and a flag that counts the other items."""
-    x, y = paired(scores, human)
-    if items is None:
-        return x, y, [np.arange(len(x))], ()
-    every = rows_by_code(codes(items, "items", len(x))[0])
-    several = [rows for rows in every if len(rows) > 1]
-    if not several:
-        raise UndefinedStatisticError(
-            "no item has two rows, so there are no pairs; pass items that several systems share"
-        )
-    alone = len(every) - len(several)
-    return x, y, several, (f"left out: {alone} items of one row",) if alone else ()
 
 
 def _pairs(x: Floats, y: Floats, rows_by_item: list[Ints]) -> Iterator[tuple[Ints, Floats, Bools, Bools]]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from evalign.errors import InputError, UndefinedStatisticError
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.estimate import Estimate, Labels, codes, column, parallel
+from evalign.stats.levels import MACRO, Averaging, Grouped, Rated
 from evalign.types import Floats
 
 
@@ -30,6 +31,33 @@ def soft_pairwise_accuracy(
     gaps = np.abs(system_p_values(human_table, resampling) - system_p_values(score_table, resampling))
     pairs = gaps[np.triu_indices(len(gaps), 1)]
     return Estimate(float(1 - pairs.mean()), len(pairs), flags=flags)
+
+
+def soft_agreement(rated: Rated, by: Labels | None, resampling: Resampling, averaging: Averaging = MACRO) -> Grouped:
+    """Soft pairwise accuracy within each group of rows and its mean; of all rows without groups. It has no interval."""
+    if rated.items is None or rated.systems is None:
+        raise InputError("soft pairwise accuracy needs to know the item and the system of each row")
+    columns = [np.asarray(column) for column in (rated.scores, rated.human, rated.items, rated.systems)]
+    if by is None:
+        return Grouped({}, soft_pairwise_accuracy(*columns, resampling=resampling))
+    group_of_row, names = codes(by, "groups", len(columns[0]))
+    groups: dict[str, Estimate] = {}
+    values, sizes = [], []
+    for code, name in enumerate(names):
+        rows = np.flatnonzero(group_of_row == code)
+        try:
+            groups[name] = soft_pairwise_accuracy(*(column[rows] for column in columns), resampling=resampling)
+        except UndefinedStatisticError as error:
+            groups[name] = Estimate(None, len(rows), flags=(str(error),))
+            continue
+        values.append(groups[name].value)
+        sizes.append(len(rows))
+    if not values:
+        return Grouped(groups, Estimate(None, 0, flags=("no group has a value",)))
+    mean = float(np.average(np.array(values, dtype=np.float64), weights=averaging.sizes(sizes)))
+    left_out = len(names) - len(values)
+    flags = (f"left out: {left_out} groups without a value",) if left_out else ()
+    return Grouped(groups, Estimate(mean, len(values), flags=flags))
 
 
 def system_p_values(table: Floats, resampling: Resampling) -> Floats:

@@ -21,10 +21,12 @@ Weighted = Callable[[Floats], Floats]
 SAME = 1e-13  # variance below this part of the second moment is rounding: the drawn rows are constant
 
 
-def weighted_mean(values: Floats) -> Weighted:
-    """The mean of the drawn rows."""
+def weighted_mean(values: Floats, sizes: Floats | None = None) -> Weighted:
+    """The mean of the drawn rows; with sizes, each row counts as many times as its size says."""
 
     def mean(weights: Floats) -> Floats:
+        if sizes is not None:
+            return ratio(weights @ (sizes * values), weights @ sizes)
         return ratio(weights @ values, weights.sum(axis=1, dtype=np.float64))
 
     return mean
@@ -120,7 +122,8 @@ def ratio(top: Floats, bottom: Floats) -> Floats:
     return quotient
 
 
-def mean_of_defined(values: Floats) -> Floats:
-    """The mean along the first axis, NaN left out; NaN where nothing is left."""
+def mean_of_defined(values: Floats, sizes: Floats | None = None) -> Floats:
+    """The mean along the first axis, weighed by sizes if there are any, NaN left out; NaN where nothing is left."""
     defined = np.isfinite(values)
-    return ratio(np.where(defined, values, 0).sum(axis=0), defined.sum(axis=0))
+    shares = defined if sizes is None else defined * sizes[:, None]
+    return ratio((np.where(defined, values, 0) * shares).sum(axis=0), shares.sum(axis=0))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from evalign.analysis.agreement import Plan, judge_table
+from evalign.analysis.agreement import judge_table
 from evalign.analysis.audit.cost import PAIRS_TIMED, cost
 from evalign.analysis.audit.data_quality import data_quality, item_of
 from evalign.analysis.audit.raters import mean_ratings
@@ -22,6 +22,7 @@ from evalign.analysis.audit.reliability import REORDERED_ROWS, reliability
 from evalign.analysis.audit.robustness import CHANGE_COUNT, robustness
 from evalign.analysis.audit.trial import Trial
 from evalign.analysis.audit.values import CORRELATIONS, Audit, AuditPlan, Cost, DataQuality, MetricAudit
+from evalign.analysis.plan import Plan
 from evalign.analysis.rated_tables import RatedTable, rate
 from evalign.data.rows import InMemory
 from evalign.errors import InputError, SpecError

@@ -10,8 +10,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from evalign.analysis.agreement import Agreement, Judgement
+from evalign.analysis.plan import SOFT
 from evalign.render.tables import Writers, latex_tabular, signature_line, terminal_table, tsv
 from evalign.stats.estimate import Estimate
+from evalign.stats.pair_levels import PAIR_STATISTICS
 from evalign.version import __version__
 
 Cells = tuple[list[str], list[list[str]]]  # column names and lines
@@ -43,6 +45,9 @@ def agreement_json(agreement: Agreement) -> str:
         "level": plan.level,
         "by": plan.by,
         "document": plan.document,
+        "item": plan.item,
+        "average": plan.average,
+        "fewest": plan.fewest,
         "samples": plan.resampling.samples,
         "seed": plan.resampling.seed,
         "confidence": plan.resampling.confidence,
@@ -109,6 +114,10 @@ def estimate_cells(agreement: Agreement, aspect: str, missing: str = "") -> Cell
         for judgement in of_aspect(agreement, aspect)
     ]  # fmt: skip
     counted = {"segment": "rows", "system": "systems", "summary": "documents"}[plan.level]
+    if plan.statistics[0] in PAIR_STATISTICS and plan.level == "segment":
+        counted = "items"
+    elif plan.statistics[0] == SOFT:
+        counted = "pairs"
     return ["rank", "metric", *plan.statistics, counted if plan.by is None else "groups"], lines
 
 

@@ -1,0 +1,121 @@
+"""Statistics of pairs for the table of levels: pairwise accuracy and the correlation of pairwise differences.
+
+In: scores and ratings of rows, with the item of each (rows of one item are compared), or the means of systems. Out: a
+`Prepared` estimate over items, or a value and a function that computes it for many resamples of the systems' means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from evalign.errors import UndefinedStatisticError
+from evalign.stats.bootstrap import Prepared
+from evalign.stats.estimate import Estimate, Labels, codes, varied
+from evalign.stats.pairs import items_of_pairs, tie_calibration
+from evalign.stats.row_correlations import correlate_rows
+from evalign.stats.ties import merged
+from evalign.stats.weighted import Weighted, ratio, weighted_mean
+from evalign.types import Floats, Ints
+
+PAIR_BLOCK = 500_000  # pairs held at once
+RowFunction = Callable[[Floats, Floats], Floats]
+
+
+def pairs_of_items(
+    statistic: str, scores: Floats, human: Floats, items: Labels | None, documents: Labels | None
+) -> Prepared:
+    """The named statistic over pairs of rows of the same item (of all rows without items).
+
+    Documents are resampled where each item lies in one document, else items.
+    """
+    rows_by_item, flags = items_of_pairs(items, len(scores))
+    value, compute = PAIR_STATISTICS[statistic](scores, human, rows_by_item)
+    if len(rows_by_item) == 1:
+        flags += ("one item only: its interval has no width",)
+    estimate = Estimate(value, len(rows_by_item), flags=flags)
+    if documents is not None:
+        document = codes(documents, "documents", len(scores))[0]
+        if all((document[rows] == document[rows[0]]).all() for rows in rows_by_item):
+            of_item = np.unique([document[rows[0]] for rows in rows_by_item], return_inverse=True)[1]
+            return Prepared(estimate, compute, int(of_item.max()) + 1, of_item)
+    return Prepared(estimate, compute, len(rows_by_item))
+
+
+def pairs_of_systems(statistic: str, scores: Floats, human: Floats) -> tuple[float, RowFunction]:
+    """The statistic over all pairs of systems from their means, and a function of matrices of means (r, systems)."""
+    if statistic == "pdp":  # all differences of one item: Pearson's correlation
+        varied(scores, human)
+        return float(correlate_rows("pearson", scores[None], human[None])[0]), partial(correlate_rows, "pearson")
+    rows = [np.arange(len(scores))]
+    epsilon = tie_calibration(merged(scores), merged(human), rows)[0] if statistic == "acc-eq" else 0.0
+    compute = partial(accuracy_of_rows, epsilon=epsilon)
+    return float(compute(scores[None], human[None])[0]), compute
+
+
+def accuracy_of_rows(scores: Floats, human: Floats, epsilon: float) -> Floats:
+    """(r,): the part of pairs of columns that each row of scores orders, or ties, as the row of ratings does."""
+    first, second = np.triu_indices(scores.shape[1], 1)
+    per_block = max(1, PAIR_BLOCK // len(first))
+    values = np.empty(len(scores))
+    for start in range(0, len(scores), per_block):
+        x, y = merged(scores[start : start + per_block]), merged(human[start : start + per_block])
+        difference = x[:, first] - x[:, second]
+        order = np.where(np.abs(difference) <= epsilon, 0, np.sign(difference))
+        right = (order == np.sign(y[:, first] - y[:, second])).mean(axis=1)
+        values[start : start + per_block] = np.where(np.isfinite(x + y).all(axis=1), right, np.nan)
+    return values
+
+
+def pdp_function(human: Floats, items: Labels | None) -> Callable[[Floats], Floats]:
+    """A function from scores (r, n) of the same rows to the Pearson correlation of differences within items (r,)."""
+    rows_by_item, _ = items_of_pairs(items, len(human))
+    item_of_row = np.full(len(human), -1)
+    for item, rows in enumerate(rows_by_item):
+        item_of_row[rows] = item
+    belongs = (item_of_row[:, None] == np.arange(len(rows_by_item))).astype(np.float64)
+    size = belongs @ belongs.sum(axis=0)  # of each row's item; 0 for a row that has no other
+    centred = human - belongs @ ratio(human @ belongs, belongs.sum(axis=0))
+    spread = float((size * centred**2).sum())
+
+    def value(scores: Floats) -> Floats:
+        scores = scores - scores.mean(axis=1, keepdims=True)
+        own = scores**2 @ size - ((scores @ belongs) ** 2).sum(axis=1)
+        return ratio(scores @ (size * centred), np.sqrt(np.maximum(own, 0) * spread))
+
+    return value
+
+
+def _accuracy(scores: Floats, human: Floats, rows_by_item: list[Ints], calibrated: bool) -> tuple[float, Weighted]:
+    _, before, after = tie_calibration(scores, human, rows_by_item)
+    right = after if calibrated else before
+    return float(right.mean()), weighted_mean(right)
+
+
+def _difference_correlation(scores: Floats, human: Floats, rows_by_item: list[Ints]) -> tuple[float, Weighted]:
+    """Pearson over the differences of all ordered pairs of rows of the same item, which have the mean 0.
+
+    The sum over pairs of an item of n rows, of (xi - xj)(yi - yj), is 2 n sum (x - mean x)(y - mean y).
+    """
+    sums = np.empty((len(rows_by_item), 3))
+    for item, rows in enumerate(rows_by_item):
+        x, y = scores[rows] - scores[rows].mean(), human[rows] - human[rows].mean()
+        sums[item] = len(rows) * (x @ y), len(rows) * (x @ x), len(rows) * (y @ y)
+    for column, name in ((1, "scores"), (2, "human scores")):
+        if not sums[:, column].sum() > 0:
+            raise UndefinedStatisticError(f"{name} are constant within every item, so no difference can agree")
+
+    def value(weights: Floats) -> Floats:
+        xy, xx, yy = (weights @ sums).T
+        return ratio(xy, np.sqrt(xx * yy))
+
+    return float(np.clip(value(np.ones((1, len(sums))))[0], -1, 1)), value
+
+
+PAIR_STATISTICS: dict[str, Callable[[Floats, Floats, list[Ints]], tuple[float, Weighted]]] = {
+    "accuracy": partial(_accuracy, calibrated=False),
+    "acc-eq": partial(_accuracy, calibrated=True),
+    "pdp": _difference_correlation,
+}
