@@ -117,6 +117,28 @@ def splitting(repeat: int) -> None:
         )
 
 
+def segment_ends() -> None:
+    """How many ends of segments are found where five segments are joined; each ends in a full stop or the like."""
+    for name, language in (("wmt16_daseg", "English"), ("ted21_ende_mqm", "German")):
+        rows = [row for row in workloads.read(name) if language == "German" or row["lp"].endswith("-en")]
+        every = list(dict.fromkeys(row["references"][0].strip() for row in rows))
+        segments = [text for text in every if text.endswith((".", "!", "?"))]
+        for form, some in (("as they are", segments), ("in lower case", [text.lower() for text in segments])):
+            groups = [some[place : place + 5] for place in range(0, len(some), 5)]
+            ends = [boundaries(group) for group in groups]
+            hits = [
+                len(own & boundaries(split_sentences(" ".join(group)))) for own, group in zip(ends, groups, strict=True)
+            ]
+            total = sum(map(len, ends))
+            print(f"{language} segments {form:<14} {total:>6} ends   {100 * sum(hits) / total:.1f} % found")
+
+
+def boundaries(sentences: list[str]) -> set[int]:
+    """Characters, white space aside, up to the end of every sentence but the last."""
+    lengths = [len("".join(sentence.split())) for sentence in sentences]
+    return set(np.cumsum(lengths)[:-1].tolist())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=5)
@@ -136,6 +158,7 @@ def main() -> None:
         script_modes(given.repeat)
     if given.only in (None, "sentences"):
         splitting(given.repeat)
+        segment_ends()
 
 
 if __name__ == "__main__":
