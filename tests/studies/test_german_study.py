@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from german_rows import PLAN, RESAMPLING, command, example, library, rows, system
 from started_studies import start_study
 
 import evalign
-from evalign.cli.main import main
 from evalign.data.rows import Columns
 from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.errors import InputError, SpecError
@@ -30,7 +30,7 @@ from evalign.studies.german.data import RowChoice, judged_rows, read_judged, tra
 from evalign.studies.german.page import german_page
 from evalign.studies.german.published import GERMAN
 from evalign.studies.german.rescaled import RESCALED
-from evalign.studies.german.study import GermanPlan, named_models, run_german
+from evalign.studies.german.study import named_models, run_german
 from evalign.studies.german.systems import (
     LEXICAL,
     LISASCORE,
@@ -48,21 +48,9 @@ from evalign.types import Row
 
 pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
 
-RESAMPLING = Resampling(samples=50)
-PLAN = GermanPlan(resampling=RESAMPLING)
 FILES = [f"{name}.{ending}" for name in ("table3", "pooling_error", "pooling_correlation", "table4_error",
          "table4_correlation", "scores") for ending in ("csv", "png", "svg")]  # fmt: skip
 FILES += ["corpus.csv", "ledger.csv", "index.html", "report.md"]
-
-
-def example(**asked):
-    return read_judged(None, Columns(), None, RowChoice(**asked))
-
-
-def rows(count=6, **changes):
-    made = [Row(str(n), f"Der Fluss stieg {n} Meter.", (f"Der Fluss stieg um {n * n} Meter.",), f"Der Fluss {n}.",
-                human=float(n)) for n in range(count)]  # fmt: skip
-    return [replace(row, **changes) for row in made]
 
 
 @pytest.fixture(scope="module")
@@ -73,16 +61,6 @@ def model(tiny):
 @pytest.fixture(scope="module")
 def study(model):
     return run_german([model], example(), PLAN, Steps(None))
-
-
-def system(study, name):
-    return next(one for one in study.verdict.systems if one.name == name)
-
-
-def library(metric, judged):
-    texts = [row.candidate for row in judged.rows], [list(row.references) for row in judged.rows]
-    report = metric.score(*texts, sources=[row.source for row in judged.rows])
-    return report[metric.fields[-1]]
 
 
 @pytest.mark.parametrize("name", LEXICAL)
@@ -457,13 +435,6 @@ def test_swaps_are_drawn_once_for_all_pairs_of_systems(monkeypatch):
     assert len(drawn) == agreement.permutations(5, Resampling(samples=60)) == 400
     monkeypatch.undo()
     assert (found == agreement._better(scores, judged, Resampling(samples=60, seed=987))).all()
-
-
-def command(capsys, folder, *arguments):
-    with pytest.raises(SystemExit) as done:
-        main(["study", "german", "--out", str(folder), "--threads", "1", *arguments])
-    shown = capsys.readouterr()
-    return done.value.code, shown.out, shown.err
 
 
 def test_the_command_as_it_is(capsys, tmp_path, model):

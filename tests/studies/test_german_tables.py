@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_german_study import PLAN, command, example, library, rows, system
+from german_rows import PLAN, command, example, library, rows, system
 
 from evalign.cli.main import main
 from evalign.errors import LayerError, ModelError
