@@ -3,87 +3,101 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from attacks import ATTACKS
-from evalign.stats.estimate import Estimate
-from evalign.text.stopwords import ENGLISH
+from guide_advice import Advice
+from guide_agreement import SAMPLES, Draws
+from guide_data import LAYER, SETS, TRAINED, Sample, mark
+
+from evalign.analysis.audit.changes import CHANGES as AUDIT_CHANGES
 
 CHANGES: dict[str, Callable[[str], str]] = {
-    "no stop words": lambda text: " ".join(word for word in text.split() if word.lower() not in ENGLISH) or text,
-    "longer": ATTACKS["padding"][1],
-    "repeated": ATTACKS["repetition"][1],
-    "shuffled": ATTACKS["shuffling"][1],
-    "first half": ATTACKS["truncation"][1],
+    "no stop words": AUDIT_CHANGES["function words"].apply,
+    "longer": AUDIT_CHANGES["padding"].apply,
+    "repeated": AUDIT_CHANGES["repetition"].apply,
+    "shuffled": AUDIT_CHANGES["shuffling"].apply,
+    "first half": AUDIT_CHANGES["truncation"].apply,
 }
-TASKS = {
-    "Machine translation into English": ("wmt15_daseg", "wmt16_daseg"),
-    "Machine translation into German": ("ted21_ende_mqm",),
-    "Summaries of one document, several references": ("summeval",),
-    "Short sentences: simplification, paraphrase, headlines": ("stsb_en_dev",),
-    "German sentences": ("stsb_de_dev",),
-}
-CLOSE = 0.02  # agreement within which the cheaper metric is the better advice
 
 
-def page(
-    sets: dict[str, str],
-    agreements: dict[str, dict[str, Estimate]],
-    costs: dict[str, dict],
-    behaviours: dict[str, dict[str, float]],
-) -> str:
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Everything that the page is made of."""
+
+    samples: dict[str, Sample]
+    agreements: dict[str, dict[str, Draws]]  # spec -> data set
+    rows: dict[str, dict[str, int]]  # spec -> data set -> rows scored
+    advice: list[Advice]
+    rouge: list[str]
+    costs: dict[str, dict]
+    behaviours: dict[str, dict[str, float]]
+    bartscore: str  # the model's name, or nothing
+
+
+def page(measured: Measured) -> str:
     parts = [
         "# Which metric",
-        "Every number on this page was measured by `python benchmarks/metrics_guide.py`, which writes the page.",
+        "Every number on this page was measured by `python benchmarks/metrics_guide.py`, which writes the page: "
+        f"{_rows(measured)}. 95 % intervals from {SAMPLES.samples} resamples of documents (rows that share a "
+        "reference). Your own metric on your own data: [`evalign audit`](audit.md).",
         "## Advice, from the numbers below",
-        advice(agreements, costs),
-        "What these data cannot say: there are no multi-document summaries and no rated simplifications among them. "
-        "For multi-document summaries nothing here supports one metric over another beyond the SummEval column; for "
-        "simplification report SARI beside the metric of the short sentences, since only SARI looks at the source. "
-        "ROUGE's variants differ less from each other than from the rest: ROUGE-1 and ROUGE-L are enough. MiniLM and "
-        "MPNet are English models; on German they know words, names and cognates, and a multilingual model is the "
-        "better choice there.",
+        "A metric is told apart from another if the interval of their difference, on the same rows and the same "
+        "resamples, leaves out 0; the intervals are not corrected for the number of metrics, so of twenty metrics as "
+        f"good as the best one will be called worse by chance. Numbers marked {TRAINED} count for nothing here: their "
+        "ratings took part in making the metric. For less: at least a fifth less processor time, and the rounds of "
+        "measurement do not overlap.",
+        advice_table(measured.advice),
+        _trained(measured.advice),
+        "**ROUGE's variants.** " + " ".join(measured.rouge),
+        "**What these data cannot say.** There are no multi-document summaries and no rated simplifications among "
+        "them: for simplification report SARI beside the metric of the short sentences, since only SARI looks at the "
+        "source. MiniLM and MPNet are English models; on German they know words, names and cognates, and a "
+        f"multilingual model is the better choice there. {_bartscore(measured)}",
         "## Agreement with people",
-        "Mean Pearson over language pairs (WMT15, WMT16), Kendall-like tau on better/worse pairs (WMT19 kk-en), "
-        "Pearson with MQM (TED21) and with similarity ratings (STS-B), mean over four aspects of Spearman per document "
-        "(SummEval, 11 references). 95 % intervals from 500 resamples. A dash: not scored; it takes hours.",
-        agreement_table(sets, agreements),
+        "Mean Pearson over language pairs (WMT15, WMT16, WMT21 into English; of WMT21 rows with two ratings or more), "
+        "Kendall-like tau on better/worse pairs (WMT19 kk-en), Pearson with MQM (TED21) and with similarity ratings "
+        "(STS-B), Spearman per document (SummEval: 11 references, mean over four aspects; REALSumm: one reference, "
+        "LitePyramid's recall). A dash: not scored, it takes hours.",
+        f"**Marks.** {LAYER} the default layer was chosen on these ratings. {TRAINED} the weights were fitted to these "
+        "ratings (`evalign`: the shipped recipe, whose features and layers were chosen on them too; agreement on data "
+        "sets left out of its training is in [recipe](recipe.md); `learned`: every layer of `bertscore` and `sbert`, "
+        "chrF and the ratio of lengths, trained on the WMT15 rows here; `lstm`: trained on the STS-B rows here, whose "
+        "German pairs have the same ratings, and its settings were chosen on them). No mark: these ratings took part "
+        "in no choice made here. TED21 zh-en are translations of the talks of TED21 en-de, rated by others. What the "
+        "authors of a metric or an encoder looked at is not known here and not marked.",
+        agreement_table(measured),
         "## Cost",
-        "Processor time per pair in a process of its own, one thread, model and tables loaded; peak memory of that "
-        "process; k of time ~ n^k between texts of 200 and 800 words (`ter`: 100 and 400).",
-        cost_table(costs),
+        "Processor time per pair in a process of its own, one thread, model and tables loaded, nothing remembered: the "
+        "middle of five rounds, lowest and highest in brackets; peak memory of that process; k of time ~ n^k between "
+        "texts of 200 and 800 words (`ter`: 100 and 400).",
+        cost_table(measured.costs),
         "## Behaviour",
         "How far the mean score of 100 translations moves when the candidate is changed, in standard deviations of the "
         "untouched scores; minus is down. A metric that does not see shuffled words cannot judge word order; one that "
         "forgives repetition can be gamed.",
-        behaviour_table(behaviours),
+        behaviour_table(measured.behaviours),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def advice(agreements: dict[str, dict[str, Estimate]], costs: dict[str, dict]) -> str:
-    lines = ["| task | agrees best | as good for less |", "|---|---|---|"]
-    for task, names in TASKS.items():
-        known = {
-            spec: sum(found[name].value or 0 for name in names) / len(names)
-            for spec, found in agreements.items()
-            if all(name in found for name in names)
-        }
-        best = max(known, key=lambda spec: known[spec])
-        near = [spec for spec in known if known[spec] >= known[best] - CLOSE]
-        cheap = min(near, key=lambda spec: costs[spec]["segment_ms"])
-        lexical = max((spec for spec in known if costs[spec]["peak_mb"] < 150), key=lambda s: known[s], default=best)
-        other = f"`{cheap}` ({known[cheap]:.3f})" if cheap != best else "-"
-        lines.append(
-            f"| {task} | `{best}` ({known[best]:.3f}) | {other}; best without a model: "
-            f"`{lexical}` ({known[lexical]:.3f}) |"
-        )
+def advice_table(advice: list[Advice]) -> str:
+    lines = [
+        "| task | agrees best | not told apart from it | of these, for less | best without a model |",
+        "|---" * 5 + "|",
+    ]
+    for one in advice:
+        equal = ", ".join(f"`{spec}`" for spec in one.equal) or "none: it is better than every other"
+        cheaper = ", ".join(f"`{spec}`" for spec in one.cheaper[:3]) or "none"
+        lexical = one.best_lexical
+        behind = "it is the best" if lexical == one.best else f"`{lexical}`, behind by {_interval(one.below[lexical])}"
+        lines.append(f"| {one.task} | `{one.best}` {_interval(one.agreement)} | {equal} | {cheaper} | {behind} |")
     return "\n".join(lines)
 
 
-def agreement_table(sets: dict[str, str], agreements: dict[str, dict[str, Estimate]]) -> str:
-    lines = ["| metric | " + " | ".join(sets.values()) + " |", "|---" * (len(sets) + 1) + "|"]
-    for spec, found in agreements.items():
-        cells = [_interval(found[name]) if name in found else "-" for name in sets]
+def agreement_table(measured: Measured) -> str:
+    lines = ["| metric | " + " | ".join(SETS.values()) + " |", "|---" * (len(SETS) + 1) + "|"]
+    for spec, found in measured.agreements.items():
+        cells = [f"{_interval(found[name])}{mark(spec, name)}" if name in found else "-" for name in SETS]
         lines.append(f"| `{spec}` | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -91,10 +105,8 @@ def agreement_table(sets: dict[str, str], agreements: dict[str, dict[str, Estima
 def cost_table(costs: dict[str, dict]) -> str:
     lines = ["| metric | ms per MT segment | ms per summary | peak MB | k |", "|---|---|---|---|---|"]
     for spec, cost in costs.items():
-        lines.append(
-            f"| `{spec}` | {cost['segment_ms']:.2f} | {cost['summary_ms']:.2f} | {cost['peak_mb']:.0f} | "
-            f"{cost['exponent']:.1f} |"
-        )
+        segment, summary = (_spread(*cost[kind]) for kind in ("segment", "summary"))
+        lines.append(f"| `{spec}` | {segment} | {summary} | {cost['peak_mb']:.0f} | {cost['exponent']:.1f} |")
     return "\n".join(lines)
 
 
@@ -105,8 +117,42 @@ def behaviour_table(behaviours: dict[str, dict[str, float]]) -> str:
     return "\n".join(lines)
 
 
-def _interval(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return "-"
-    ends = "" if estimate.low is None or estimate.high is None else f" [{estimate.low:.3f}, {estimate.high:.3f}]"
-    return f"{estimate.value:.3f}{ends}"
+def _rows(measured: Measured) -> str:
+    """How many rows of each data set; metrics that were scored on fewer are said."""
+    most = {name: max(by_set.get(name, 0) for by_set in measured.rows.values()) for name in SETS}
+    told = ", ".join(f"{title} {most[name]}" for name, title in SETS.items())
+    fewer = [
+        spec
+        for spec, by_set in measured.rows.items()
+        if any(by_set.get(name, most[name]) < most[name] for name in SETS)
+    ]
+    if not fewer:
+        return f"rows drawn by whole documents ({told})"
+    less = ", ".join(f"{title} {measured.rows[fewer[0]][name]}" for name, title in SETS.items())
+    return (
+        f"rows drawn by whole documents ({told}), of which {', '.join(f'`{spec}`' for spec in fewer)}, which take "
+        f"longest, were scored on a part ({less})"
+    )
+
+
+def _trained(advice: list[Advice]) -> str:
+    told = [f"{one.task}: {', '.join(f'`{spec}`' for spec in one.left_out)}" for one in advice if one.left_out]
+    return f"Left out of the advice, since trained on those ratings: {'; '.join(told)}." if told else ""
+
+
+def _bartscore(measured: Measured) -> str:
+    if measured.bartscore:
+        return f"`bartscore` is {measured.bartscore}'s; other models give other numbers."
+    return (
+        "`bartscore` has no row: no sequence-to-sequence model of English was at hand; "
+        "`--bartscore DIR` adds one ([bartscore](bartscore.md))."
+    )
+
+
+def _interval(drawn: Draws) -> str:
+    low, high = drawn.ends
+    return f"{drawn.value:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _spread(low: float, middle: float, high: float) -> str:
+    return f"{middle:.3g} [{low:.3g}, {high:.3g}]"

@@ -1,11 +1,10 @@
 """Writes docs/metrics.md: what every metric costs, how it agrees with people, how it behaves, and which to use.
 
-    python benchmarks/agreement_grid.py minilm --to build/grid
-    python benchmarks/agreement_grid.py mpnet --to build/grid
-    python benchmarks/metrics_guide.py --grid build/grid --write docs/metrics.md
+    python benchmarks/metrics_guide.py --write docs/metrics.md
 
-Scores of token metrics come from the grid; lexical metrics are scored here. Cost is measured in a process of its own.
-Everything is kept in --to, so that an interrupted run goes on where it stopped.
+All metrics are scored on the same rows (`guide_data.py`), those of an encoder in one pass (`guide_scores.py`); advice
+is given only where paired intervals part (`guide_advice.py`). Cost is measured in a process of its own. Everything is
+kept in --to, so that an interrupted run goes on where it stopped. About 20 minutes on two idle cores.
 """
 
 from __future__ import annotations
@@ -15,92 +14,45 @@ import hashlib
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import guide_advice
 import guide_text
 import numpy as np
 import rated
 import workloads
+from guide_agreement import agrees
+from guide_data import SETS, SUMMARIES, Sample, sample
+from guide_scores import EVERY, SPECS, Scores, train_own
 
-import evalign
-from evalign.stats.bootstrap import Resampling, bootstrap_mean
-from evalign.stats.estimate import Estimate
-from evalign.stats.levels import Rated, agreement, agreement_by, agreement_draws
+from evalign.types import Row
 
-LEXICAL = ["rouge1", "rouge2", "rougeL", "rougeLsum", "rougeMEAD", "rougeW", "rougeS", "rougeSU", "bleu", "chrf",
-           "chrf(word_order=2)", "ter", "meteor"]  # fmt: skip
-TOKENS = {  # spec -> (grid file, setting, layers)
-    "bertscore": ("minilm", "bertscore", "4"),
-    "lisascore": ("minilm", "lisascore", "4"),
-    "moverscore": ("minilm", "moverscore", "4"),
-    "sbert": ("minilm", "sbert", "6"),
-    "bertscore(model=mpnet)": ("mpnet", "bertscore(model=mpnet)", "7"),
-    "lisascore(model=mpnet)": ("mpnet", "lisascore(model=mpnet)", "7"),
-    "moverscore(model=mpnet)": ("mpnet", "moverscore(model=mpnet)", "7"),
-    "sbert(model=mpnet)": ("mpnet", "sbert(model=mpnet)", "12"),
-}
-SETS = {  # data set -> what is reported
-    "wmt15_daseg": "WMT15",
-    "wmt16_daseg": "WMT16",
-    rated.DARR: "WMT19 kk-en",
-    "ted21_ende_mqm": "TED21 en-de",
-    "summeval": "SummEval",
-    "stsb_en_dev": "STS-B en",
-    "stsb_de_dev": "STS-B de",
-}
-LEFT_OUT = {("ter", "summeval")}  # sacrebleu needs a third of a second per pair, and there are 17,600
-SAMPLES = Resampling(samples=500)
+ROWS = 700  # of a data set
+SLOW_ROWS = 250  # of the metrics of MPNet, and of bartscore
+BEHAVIOUR_PAIRS = 100
+BARTSCORE = "bartscore"
 
 
-def scores(spec: str, name: str, data: Path, kept: Path, grid: Path) -> np.ndarray | None:
-    """One value per row (two rows per daRR pair), oriented so that higher is better; None if it was not scored."""
-    if spec in TOKENS:
-        model, setting, layers = TOKENS[spec]
-        file = grid / f"{model}.{name}.npz"
-        if not file.exists():
-            return None
-        with np.load(file) as arrays:
-            place = arrays[f"choices of {setting}"].tolist().index(layers)
-            values = arrays[setting][place, :, -1].astype(np.float64)
-        return values if len(values) == len(_rows(name, data)) else None  # some were scored in part only
-    if (spec, name) in LEFT_OUT:
+def scored(spec: str, name: str, arguments: argparse.Namespace, kept: Scores) -> np.ndarray | None:
+    """One number per row of the sample, NaN for rows that this metric does not get; None if it was not scored."""
+    whole = sample(name, arguments.rows, arguments.data)
+    slow = SPECS.get(spec) == "mpnet" or spec == BARTSCORE
+    part = sample(name, min(arguments.slow_rows, arguments.rows), arguments.data) if slow else whole
+    values = kept.of(spec, SETS[name], part.rows)
+    if values is None:
         return None
-    file = kept / f"{hashlib.sha256(f'{spec} {name}'.encode()).hexdigest()[:16]}.npy"
-    if file.exists():
-        return np.load(file)
-    rows = _rows(name, data)
-    metric = evalign.metric(spec)
-    print(f"{spec} on {name}", file=sys.stderr)
-    values = metric.score([row.candidate for row in rows], [row.references for row in rows])[metric.fields[-1]]
-    values = values if metric.higher_is_better else -values
-    np.save(file, values)
-    return values
+    by_id = dict(zip((row.id for row in part.rows), values, strict=True))
+    return np.array([by_id.get(row.id, np.nan) for row in whole.rows])
 
 
-def agrees(values: np.ndarray, name: str, data: Path) -> Estimate:
-    """WMT: mean Pearson over language pairs; daRR: tau; SummEval: mean of four Spearmans per document; else Pearson."""
-    if name == rated.DARR:
-        return bootstrap_mean(np.where(values[::2] > values[1::2], 1.0, -1.0), SAMPLES)
-    said = rated.load(name, data)
-    if name == "summeval":
-        parts = [Rated(values, human, said.documents) for human in said.human.values()]
-        draws = np.mean([agreement_draws(part, "spearman", "summary", SAMPLES) for part in parts], axis=0)
-        value = float(np.mean([agreement(part, "spearman", "summary").value for part in parts]))
-        low, high = np.nanquantile(draws, [0.025, 0.975])
-        return Estimate(value, len(said.rows), float(low), float(high))
-    human = said.human["human"]
-    if name.startswith("wmt"):
-        return agreement_by(Rated(values, human), said.groups, resampling=SAMPLES).mean
-    return agreement(Rated(values, human, said.documents), resampling=SAMPLES)
-
-
-def cost(spec: str, kept: Path) -> dict:
+def cost(spec: str, asked: str, folder: Path) -> dict:
     """Milliseconds per pair, peak memory and growth with length, measured in a fresh process with one thread."""
-    file = kept / f"cost.{hashlib.sha256(spec.encode()).hexdigest()[:16]}.json"
+    file = folder / f"cost.{hashlib.sha256(spec.encode()).hexdigest()[:16]}.json"
     if not file.exists():
-        print(f"cost of {spec}", file=sys.stderr)
+        print(f"cost of {spec}", file=sys.stderr, flush=True)
         done = subprocess.run(
-            [sys.executable, str(Path(__file__).with_name("metric_cost.py")), spec], capture_output=True, text=True
+            [sys.executable, str(Path(__file__).with_name("metric_cost.py")), asked], capture_output=True, text=True
         )
         if done.returncode:
             raise SystemExit(f"{spec}: {done.stderr}")
@@ -108,52 +60,58 @@ def cost(spec: str, kept: Path) -> dict:
     return json.loads(file.read_text())
 
 
-def behaviour(spec: str, kept: Path) -> dict[str, float]:
+def behaviour(spec: str, kept: Scores) -> dict[str, float]:
     """What a change to the candidate does to its score, in standard deviations of the untouched scores."""
-    file = kept / f"behaviour.{hashlib.sha256(spec.encode()).hexdigest()[:16]}.json"
-    if not file.exists():
-        print(f"behaviour of {spec}", file=sys.stderr)
-        candidates, references = workloads.mt_pairs(100)
-        metric = evalign.metric(spec)
-        sign = 1 if metric.higher_is_better else -1
-
-        def scored(texts: list[str]) -> np.ndarray:
-            return sign * np.array(metric.score(texts, references)[metric.fields[-1]])
-
-        plain = scored(candidates)
-        shifts = {
-            name: float((scored([change(text) for text in candidates]) - plain).mean() / plain.std())
-            for name, change in guide_text.CHANGES.items()
-        }
-        file.write_text(json.dumps(shifts))
-    return json.loads(file.read_text())
-
-
-def _rows(name: str, data: Path) -> list[evalign.Row]:
-    if name == rated.DARR:
-        return [row for pair in rated.load_darr(data) for row in pair]
-    return rated.load(name, data).rows
+    candidates, references = workloads.mt_pairs(BEHAVIOUR_PAIRS)
+    rows = [Row(str(k), *pair) for k, pair in enumerate(zip(candidates, [(text,) for text in references], strict=True))]
+    every = {"untouched": rows}
+    for name, change in guide_text.CHANGES.items():
+        every[name] = [replace(row, candidate=change(row.candidate)) for row in rows]
+    values = kept.of(spec, "changed texts", [row for changed in every.values() for row in changed])
+    by_change = dict(zip(every, values.reshape(len(every), -1), strict=True))
+    plain = by_change["untouched"]
+    return {name: float((by_change[name] - plain).mean() / plain.std()) for name in guide_text.CHANGES}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=rated.DATA, help="folder of the rated data sets")
-    parser.add_argument("--grid", type=Path, default=Path("build/grid"))
+    parser.add_argument("--rows", type=int, default=ROWS, help="most rows of a data set")
+    parser.add_argument("--slow-rows", type=int, default=SLOW_ROWS, help="most rows for MPNet and bartscore")
+    parser.add_argument("--bartscore", metavar="DIR", help="a sequence-to-sequence model for bartscore's row")
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--to", type=Path, default=Path("build/guide"))
     parser.add_argument("--write", type=Path, default=Path("docs/metrics.md"))
     arguments = parser.parse_args()
     arguments.to.mkdir(parents=True, exist_ok=True)
-    specs = [*TOKENS, *LEXICAL]
-    agreements: dict[str, dict[str, Estimate]] = {}
+    samples: dict[str, Sample] = {name: sample(name, arguments.rows, arguments.data) for name in SETS}
+    others = train_own(arguments.to, samples["wmt15_daseg"], samples["stsb_en_dev"])
+    if arguments.bartscore:
+        others[BARTSCORE] = f'bartscore(model="{arguments.bartscore}")'
+    specs = [*EVERY, *([BARTSCORE] if arguments.bartscore else [])]
+    kept = Scores(arguments.to, others, arguments.threads)
+    columns: guide_advice.Columns = {}
     for spec in specs:
-        agreements[spec] = {}
-        for name in SETS:
-            values = scores(spec, name, arguments.data, arguments.to, arguments.grid)
-            if values is not None:
-                agreements[spec][name] = agrees(values, name, arguments.data)
-    costs = {spec: cost(spec, arguments.to) for spec in specs}
-    behaviours = {spec: behaviour(spec, arguments.to) for spec in specs}
-    arguments.write.write_text(guide_text.page(SETS, agreements, costs, behaviours), encoding="utf-8")
+        found = {name: scored(spec, name, arguments, kept) for name in SETS}
+        columns[spec] = {name: values for name, values in found.items() if values is not None}
+    costs = {spec: cost(spec, others.get(spec, spec), arguments.to) for spec in specs}
+    measured = guide_text.Measured(
+        samples,
+        {
+            spec: {name: agrees(samples[name], values) for name, values in by_set.items()}
+            for spec, by_set in columns.items()
+        },
+        {
+            spec: {name: int(np.isfinite(values).sum()) for name, values in by_set.items()}
+            for spec, by_set in columns.items()
+        },
+        [guide_advice.advise(task, samples, columns, costs) for task in guide_advice.TASKS],
+        [guide_advice.rouge_sentence(name, SETS[name], samples, columns) for name in SUMMARIES],
+        costs,
+        {spec: behaviour(spec, kept) for spec in specs},
+        Path(arguments.bartscore).name if arguments.bartscore else "",
+    )
+    arguments.write.write_text(guide_text.page(measured), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,11 @@ SOURCES = {
     "wmt16_daseg": _WMT.format(2016, 16),
     DARR: _MTME.format("WMT19 Kazakh-English, pairs better / worse"),
     "ted21_ende_mqm": _MTME.format("TED talks of WMT21 English-German, MQM ratings"),
+    "ted21_zhen_mqm": _MTME.format("TED talks of WMT21 Chinese-English, MQM ratings"),
+    "wmt21_da_toen": "direct assessment (z-scores; `ratings`: of how many people) into English: "
+    "https://www.statmt.org/wmt21/metrics-task.html",
+    "realsumm_author_scores": "REALSumm, 100 documents x 25 systems, `scores` with litepyramid_recall: "
+    "https://github.com/neulab/REALSumm",
     "summeval": "SummEval, 100 documents x 16 systems: https://github.com/Yale-LILY/SummEval",
     "stsb_en_dev": _STSB.format("English"),
     "stsb_de_dev": _STSB.format("German"),

@@ -1,0 +1,139 @@
+"""Scores behind docs/metrics.md: every metric on the same rows, all metrics of an encoder from one encoding pass.
+
+In: a spec of `SPECS` and rows. Out: one score per row, higher is better. `learned` is trained on WMT15 and `lstm` on
+STS-B first, by `train_own`; what was scored is kept in a folder, so that an interrupted run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from guide_data import LEXICAL, Sample
+from lstm import PLAN
+
+import evalign
+from evalign.encoders.loading import EncoderChoice, open_encoder
+from evalign.encoders.lstm.file import FILE_NAME
+from evalign.metrics.blas import one_blas_thread
+from evalign.metrics.evalign_features import Looker, Text, said_once
+from evalign.metrics.evalign_metric import shipped, weighed
+from evalign.tuning.combine import combine, expand_features
+from evalign.tuning.layers import RatedRows
+from evalign.tuning.lstm_trainee import LSTMSettings, LSTMTrainee
+from evalign.tuning.rated_pairs import RatedPair
+from evalign.tuning.training_loop import fit
+from evalign.types import Row
+
+MODELS = {"minilm": ("4", "6"), "mpnet": ("7", "12")}  # the tuned layer, and the last, which sbert reads
+ENCODED = ("bertscore", "lisascore", "moverscore", "sbert", "evalign")
+LEARNED, LSTM = "learned", "lstm"  # shown without their files, which are made here
+FEATURES = ("layers(bertscore)", "layers(sbert)", "chrf", "length-ratio")
+LONG = 150  # characters of a mean reference: sacrebleu's TER needs a third of a second for a summary
+BLOCK = 32
+
+
+def spec_of(name: str, model: str) -> str:
+    """`bertscore` for MiniLM, the default, else `bertscore(model=mpnet)`."""
+    return name if model == "minilm" else f"{name}(model={model})"
+
+
+SPECS = {spec_of(name, model): model for model in MODELS for name in ENCODED}  # spec -> its encoder
+EVERY = (*SPECS, LEARNED, LSTM, *LEXICAL)
+
+
+class Scores:
+    """Scores by spec and set of rows, kept in files; `others` maps a spec that is shown to the one that is scored."""
+
+    def __init__(self, folder: Path, others: dict[str, str], threads: int = 1) -> None:
+        self.folder, self.others, self.threads = folder, others, threads
+
+    def of(self, spec: str, label: str, rows: Sequence[Row]) -> np.ndarray | None:
+        """One number per row; None for `ter` on long texts."""
+        if spec == "ter" and np.mean([len(text) for row in rows for text in row.references]) > LONG:
+            return None
+        if spec in SPECS:
+            return self._encoded(SPECS[spec], label, rows)[spec]
+        (values,) = self._kept(
+            spec, label, rows, (spec,), lambda: {spec: plain_scores(self._scored(spec), rows)}
+        ).values()
+        return values
+
+    def _scored(self, spec: str) -> evalign.Metric:
+        return evalign.metric(self.others.get(spec, spec))
+
+    def _encoded(self, model: str, label: str, rows: Sequence[Row]) -> dict[str, np.ndarray]:
+        specs = tuple(spec for spec, encoder in SPECS.items() if encoder == model)
+        return self._kept(model, label, rows, specs, lambda: encoder_scores(model, rows, self.threads))
+
+    def _kept(self, what: str, label: str, rows: Sequence[Row], specs: Sequence[str],
+              make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:  # fmt: skip
+        texts = "\x1e".join("\x1f".join((row.candidate, *row.references)) for row in rows)
+        key = f"{what}\x1d{self.others.get(what, '')}\x1d{texts}"
+        file = self.folder / f"scores.{hashlib.sha256(key.encode()).hexdigest()[:20]}.npz"
+        if not file.exists():
+            print(f"{what} on {label}: {len(rows)} rows", file=sys.stderr, flush=True)
+            made = make()
+            np.savez(file, **{str(place): made[spec] for place, spec in enumerate(specs)})
+        with np.load(file) as kept:
+            return {spec: kept[str(place)] for place, spec in enumerate(specs)}
+
+
+def plain_scores(metric: evalign.Metric, rows: Sequence[Row]) -> np.ndarray:
+    """The metric's main field, turned round if lower is better."""
+    values = metric.report(metric.scorer(rows), rows)[metric.main]
+    return values if metric.higher_is_better else -values
+
+
+def encoder_scores(model: str, rows: Sequence[Row], threads: int) -> dict[str, np.ndarray]:
+    """Every metric of an encoder at its default layer, from one pass over the texts for token metrics and recipe."""
+    recipe = shipped(model)
+    encoder = open_encoder(EncoderChoice(model, "all", threads=threads))
+    layers = list(encoder.encoder.layers)
+    tuned, last = (layers.index(int(layer)) for layer in MODELS[model])
+    scorers = [
+        replace(evalign.metric(spec_of(name, model)), layer="all", threads=threads).scorer() for name in ENCODED[:4]
+    ]
+    places = [layers.index(layer) for layer in recipe.trained["layers"]]
+    look = Looker([term.feature for term in recipe.terms], recipe.trained["layers"])
+    columns: list[list[float]] = [[] for _ in ENCODED]
+    for start in range(0, len(rows), BLOCK):
+        block = list(rows[start : start + BLOCK])
+        references = list(dict.fromkeys(text for row in block for text in row.references))
+        encoded = encoder.encode([*(row.candidate for row in block), *references], keep=references)
+        for column, scorer in zip(columns, scorers, strict=False):
+            pick = last if scorer.metric.name == "sbert" else tuned
+            column += scorer.layers(block, encoded, [[pick]])[0, :, -1].tolist()
+        texts = {
+            text: Text(replace(one, vectors=one.vectors[places]), recipe.trained["commonest"])
+            for text, one in encoded.items()
+        }
+        for row in block:
+            pairs = [(texts[row.candidate], texts[text]) for text in row.references]
+            with one_blas_thread():
+                scores = weighed(recipe, np.stack([look(*pair) for pair in pairs]))
+            columns[-1].append(max(float(s) * said_once(*pair) for s, pair in zip(scores, pairs, strict=True)))
+    return {spec_of(name, model): np.array(column) for name, column in zip(ENCODED, columns, strict=True)}
+
+
+def train_own(folder: Path, wmt15: Sample, stsb: Sample) -> dict[str, str]:
+    """Trains `learned` on the WMT15 rows and `lstm` on the STS-B rows, unless they are there; name -> spec, file."""
+    learned, lstm = folder / "learned.json", folder / FILE_NAME
+    if not learned.exists():
+        print("training learned", file=sys.stderr, flush=True)
+        rows = RatedRows(wmt15.rows, wmt15.human["human"], wmt15.groups.tolist(), wmt15.documents.tolist())
+        combine(rows, expand_features(FEATURES)).file.save(learned)
+    if not lstm.exists():
+        print("training lstm", file=sys.stderr, flush=True)
+        pairs = [
+            RatedPair(row.candidate, row.references[0], float(human) / 5, row.id)
+            for row, human in zip(stsb.rows, stsb.human["human"], strict=True)
+        ]
+        trainee = LSTMTrainee([text for pair in pairs for text in (pair.first, pair.second)], LSTMSettings())
+        fit(trainee, pairs, PLAN, folder)
+        trainee.save(lstm)
+    return {LEARNED: f'learned(file="{learned}")', LSTM: f'lstm(file="{lstm}")'}
