@@ -23,9 +23,9 @@ test:
 
 test-slow:
 	@$(ANNOUNCE)
-	@echo "The slow tests take 30 to 40 minutes on two cores, one after the other; each dot is a test."
+	@echo "The slow tests take 20 to 30 minutes on two cores; each dot is a test."
 	@$(MAKE) --no-print-directory .venv/.dev
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -n auto --dist worksteal
 
 # The fuzz tests with examples nobody has tried yet; what they find becomes a test of its own.
 fuzz: .venv/.dev
