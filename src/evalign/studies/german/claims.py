@@ -37,7 +37,7 @@ def _mean_pooling(study: GermanStudy) -> Finding:
     for model in study.models:
         mean, *others = (study.verdict.find(pooled(pooling), model) for pooling in ("mean", *_other_poolings()))
         measured += [
-            _difference(study, f"{model}: mean - {other.pooling}", mean, other, below=0.0)
+            _difference(study, f"{model}: mean minus {other.pooling}", mean, other, below=0.0)
             for other in others
             if mean is not None and other is not None
         ]
@@ -50,7 +50,7 @@ def _last_layer(study: GermanStudy) -> Finding:
     for model, layers in study.layers.items():
         other = layers.best_before_last(study.rows)
         terms = [(1.0, layers.scores[-1]), (-1.0, layers.scores[other])]
-        measured.append(_contrast(study, f"{model}: layer {layers.last} - layer {other}", terms, below=0.0))
+        measured.append(_contrast(study, f"{model}: layer {layers.last} minus layer {other}", terms, below=0.0))
     return judge(claim, measured, "only one layer was read (--layer all)", "against the best of the other layers")
 
 
@@ -61,13 +61,13 @@ def _idf(study: GermanStudy) -> Finding:
     seen = min(study.seen.values(), default=1.0)
     if seen < FEW_SEEN:
         return judge(claim, [], f"only {percent(seen)} of the references' tokens occur in these sources")
-    measured = _per_model(study, "with IDF - without", weighted(BERTSCORE), BERTSCORE, below=0.0)
+    measured = _per_model(study, "with IDF minus without", weighted(BERTSCORE), BERTSCORE, below=0.0)
     return judge(claim, measured, "no model could be used", "the paper's table says .3 to 1.5 points")
 
 
 def _rescaling(study: GermanStudy) -> Finding:
     claim = Claim("G4", "rescaling did not lower BERTScore's error")
-    measured = _per_model(study, "rescaled - plain", RESCALED, BERTSCORE)
+    measured = _per_model(study, "rescaled minus plain", RESCALED, BERTSCORE)
     lowered = sum(number.high is not None and number.high < 0 for number in measured)
     if measured and all(number.tested for number in measured):
         measured.append(counted("models whose error it lowers", lowered, below=1.0))
@@ -78,7 +78,7 @@ def _tuning(study: GermanStudy) -> Finding:
     claim = Claim("G5", "tuning lowers BERTScore's error for all models")
     first, second = (TUNED_IDF, weighted(BERTSCORE)) if study.rows.counted else (TUNED, BERTSCORE)
     note = "with IDF; in the paper's own table for three of five models" if study.rows.counted else "without IDF"
-    return judge(claim, _per_model(study, "tuned - as it came", first, second, below=0.0), NOT_TUNED, note)
+    return judge(claim, _per_model(study, "tuned minus as it came", first, second, below=0.0), NOT_TUNED, note)
 
 
 def _tuning_cased(study: GermanStudy) -> Finding:
@@ -100,7 +100,7 @@ def _closer_than_sentence_bert(study: GermanStudy) -> Finding:
     claim = Claim("G7", "BERTScore lies closer to people than Sentence-BERT, whatever the model")
     tuned = any(study.verdict.find(SBERT_TUNED, model) for model in study.models)
     other = SBERT_TUNED if tuned else pooled("mean")
-    measured = _per_model(study, f"BERTScore - {other.replace(', ', ' ')}", BERTSCORE, other, below=0.0)
+    measured = _per_model(study, f"BERTScore minus {other.replace(', ', ' ')}", BERTSCORE, other, below=0.0)
     return judge(claim, measured, "no model could be used", "in the paper's own table for four of five models")
 
 
@@ -112,7 +112,7 @@ def _cased_on_lower_case(study: GermanStudy) -> Finding:
     for capital, small in _casings(study):
         terms = _terms(study, ((1.0, BERTSCORE, capital), (-1.0, BERTSCORE, small)))
         if len(terms) == 2:
-            measured.append(_contrast(study, f"{capital} - {small}", terms, above=0.0))
+            measured.append(_contrast(study, f"{capital} minus {small}", terms, above=0.0))
     return judge(claim, measured, CASINGS)
 
 
@@ -123,7 +123,7 @@ def _ten_points(study: GermanStudy) -> Finding:
         return judge(claim, [], "no model could be used")
     best = min(others, key=_error)
     baseline = min(words, key=_error)
-    name = f"{baseline.name} - {best.name.replace(', ', ' ')} ({best.model})"
+    name = f"{baseline.name} minus {best.name.replace(', ', ' ')} ({best.model})"
     note = f"some 10 is read as more than {BEST_BY:.0f}; by the paper's tables it is 9.4"
     return judge(claim, [_difference(study, name, baseline, best, above=BEST_BY)], note=note)
 
@@ -134,7 +134,7 @@ def _bleu(study: GermanStudy) -> Finding:
     bleu = study.verdict.find("BLEU")
     others = [system for system in words if system is not bleu]
     measured = [] if bleu is None else [
-        _difference(study, f"BLEU - {system.name}", bleu, system, below=0.0) for system in others
+        _difference(study, f"BLEU minus {system.name}", bleu, system, below=0.0) for system in others
     ]  # fmt: skip
     return judge(claim, measured)
 

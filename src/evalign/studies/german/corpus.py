@@ -32,6 +32,8 @@ class Corpus:
     sources: int
     candidates: Spread | None  # of one source
     characters: Spread | None  # of the sources, each once
+    reference_characters: Spread | None  # each once
+    candidate_characters: Spread | None
     reference_share: Spread | None  # each reference of a source once
     candidate_share: Spread | None
     lower: float  # the part of all texts without any capital letter
@@ -53,6 +55,8 @@ def describe(judged: JudgedRows) -> Corpus:
         len(counts),
         _spread(list(counts.values())),
         _spread([len(source) for source in counts]),
+        _spread([len(text) for text in {text for row in judged.rows for text in row.references}]),
+        _spread([len(row.candidate) for row in judged.rows]),
         _spread([len(text) / len(source) for source, text in references]),
         _spread([len(row.candidate) / len(source) for row, source in sourced]),
         sum(not any(char.isupper() for char in text) for text in texts) / max(1, len(texts)),
@@ -67,17 +71,20 @@ def corpus_plate(judged: JudgedRows) -> Plate:
         str(corpus.sources),
         _whole(corpus.candidates),
         _whole(corpus.characters),
+        _whole(corpus.reference_characters),
+        _whole(corpus.candidate_characters),
         _shares(corpus.reference_share),
         _shares(corpus.candidate_share),
         percent(corpus.lower),
     )
     lines = tuple((name, ours, told) for (name, told), ours in zip(CORPUS.items(), values, strict=True))
     table = StudyTable("Section 4.1: least / mean / greatest", ("", "here", "as the paper says"), lines)
-    spreads = (corpus.candidates, corpus.characters, corpus.reference_share, corpus.candidate_share)
+    spreads = (corpus.candidates, corpus.characters, corpus.reference_characters, corpus.candidate_characters,
+               corpus.reference_share, corpus.candidate_share)  # fmt: skip
     numbers = [("rows", corpus.rows), ("sources", corpus.sources), ("texts in lower case", corpus.lower)]
     numbers += [
         (f"{name}, {end}", getattr(spread, end))
-        for name, spread in zip(list(CORPUS)[2:6], spreads, strict=True)
+        for name, spread in zip(list(CORPUS)[2:-1], spreads, strict=True)
         if spread is not None
         for end in ("least", "mean", "greatest")
     ]

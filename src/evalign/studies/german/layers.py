@@ -61,9 +61,8 @@ def _said(model: str, by_layer: list[dict[str, Estimate]]) -> str:
     agreeing = ""
     if pearsons:
         value, layer = max(pearsons)
-        agreeing = (
-            f"; layer {layer} agrees best (Pearson {number(value)}; the last: {number(by_layer[-1][PEARSON].value)})"
-        )
+        other = "" if layer == len(errors) - 1 else f"; the last: {number(by_layer[-1][PEARSON].value)}"
+        agreeing = f"; layer {layer} agrees best (Pearson {number(value)}{other})"
     return (
         f"{model}: layer {least} of {len(errors) - 1} has the smallest raw error ({number(errors[least], 1)}; the "
         f"last: {number(errors[-1], 1)}){agreeing}."

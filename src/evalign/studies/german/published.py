@@ -35,6 +35,8 @@ CORPUS = {
     "sources": "24",
     "candidates to a source": "9",
     "characters of a source": "2,000 / 5,800 / 12,000",
+    "characters of a reference": "–",
+    "characters of a candidate": "–",
     "reference, share of its source": "3 / 6 / 13 %",
     "candidate, share of its source": "0.6 / 6 / 21 %",
     "texts in lower case": "100 %",
