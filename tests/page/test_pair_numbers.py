@@ -225,3 +225,32 @@ def test_a_heatmap_cell_focuses_both_words(weighted, open_page):
     page.keyboard.press("Tab")
     settle(page)
     assert page.locator('.pair-unit[aria-selected="true"]').count() == 1  # the pair stays pinned
+
+
+def test_the_rounds_of_a_recursion_are_shown_on_the_heatmap(weighted, open_page):
+    file, _, document = weighted
+    (recursive,) = [one for one in document["matchings"] if one["name"] == "recursive-argmax"]
+    assert sorted(recursive["rounds"][-1]) == sorted(recursive["cells"])
+    assert len(recursive["rounds"]) == 8
+    page = open_page(file)
+    settle(page)
+    control = page.locator(".heat-rounds")
+    assert control.is_hidden()  # greedy has no rounds
+    page.locator('input[value="recursive-argmax"]').check()
+    settle(page)
+    drawn = "document.querySelector('.heat-cells').toDataURL()"
+    last, slider = page.evaluate(drawn), control.locator("input")
+    assert slider.get_attribute("aria-valuetext").startswith("7, ")
+    slider.press("Home")
+    settle(page)
+    used = [len({cell[side] for cell in recursive["rounds"][0]}) for side in (0, 1)]
+    assert slider.get_attribute("aria-valuetext") == f"0, {2 * len(recursive['rounds'][0]) - sum(used)} used again"
+    assert (page.evaluate(drawn) == last) == (recursive["rounds"][0] == recursive["rounds"][-1])
+    control.locator("button").click()
+    playing = control.locator("button")
+    assert playing.inner_text() == "Stop"
+    playing.click()
+    assert playing.inner_text() == "Play the rounds"
+    page.locator('input[value="greedy"]').check()
+    settle(page)
+    assert control.is_hidden()

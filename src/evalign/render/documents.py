@@ -23,6 +23,7 @@ from evalign.metrics.base import Metric
 from evalign.metrics.baseline import shipped
 from evalign.metrics.registry import METRICS, metric_class
 from evalign.metrics.signature import Signature
+from evalign.render.matching_rounds import rounds_of
 from evalign.render.quality import SIMILARITY_BOUNDS
 from evalign.text.word_numbers import word_numbers
 from evalign.types import Alignment, Floats, Report, Row, Segment, Tokens, corpus_entries
@@ -172,7 +173,7 @@ def _bounds(kind: type[Metric]) -> tuple[float, float]:
 
 
 def _matching(name: str, alignment: Alignment) -> dict[str, Any]:
-    cells = alignment.cells
+    cells, rounds = alignment.cells, rounds_of(alignment)
     return {
         "name": name,
         "signature": alignment.signature,
@@ -189,7 +190,7 @@ def _matching(name: str, alignment: Alignment) -> dict[str, Any]:
             "reference": list(alignment.unmatched_reference),
         },
         "flags": dict(alignment.counts),
-    }
+    } | ({"rounds": rounds} if rounds else {})
 
 
 def tokens_document(tokens: Tokens) -> dict[str, Any]:

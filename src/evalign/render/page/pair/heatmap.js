@@ -64,7 +64,7 @@ export function makeHeatmap(handlers) {
   board.addEventListener("keydown", (event) => heatKey(event, map, handlers));
   board.addEventListener("blur", () => handlers.blur());
 
-  const draw = (grid, view) => {
+  const draw = (grid, chosen) => {
     const width = Math.floor(node.clientWidth);
     if (!width || !grid.units.candidate.length || !grid.units.reference.length) return;
     map.layout = heatLayout(grid, width);
@@ -73,7 +73,7 @@ export function makeHeatmap(handlers) {
       canvas.style.height = `${map.layout.height}px`;
     }
     const range = heatRange(grid.similarity);
-    heatCells(sharpContext(cells, map.layout), map.layout, grid, view, range);
+    heatCells(sharpContext(cells, map.layout), map.layout, grid, chosen, range);
     scale.show(range);
   };
   const highlight = (focus) => {
@@ -124,7 +124,7 @@ function heatLayout(grid, width) {
   return { rows, columns, cell, left: 1, top: 1, labels: false, width: columns * cell + 2, height: rows * cell + 2 };
 }
 
-function heatCells(context, layout, grid, view, range) {
+function heatCells(context, layout, grid, chosen, range) {
   const { rows, columns, cell, left, top } = layout;
   const small = el("canvas", { width: columns, height: rows });
   const pixels = new ImageData(columns, rows);
@@ -137,15 +137,15 @@ function heatCells(context, layout, grid, view, range) {
   small.getContext("2d").putImageData(pixels, 0, 0);
   context.imageSmoothingEnabled = cell < 1;
   context.drawImage(small, left, top, columns * cell, rows * cell);
-  heatChosen(context, layout, view);
+  heatChosen(context, layout, chosen);
   if (layout.labels) heatLabels(context, layout, grid);
 }
 
-function heatChosen(context, { cell, left, top }, view) {
+function heatChosen(context, { cell, left, top }, chosen) {
   context.strokeStyle = context.fillStyle = themeColour("--heat-chosen");
   context.lineWidth = Math.min(2, cell / 4);
   const inset = context.lineWidth / 2 + 0.5;
-  for (const { candidate, reference } of view.lines) {
+  for (const { candidate, reference } of chosen) {
     const [x, y] = [left + reference * cell, top + candidate * cell];
     if (cell >= HEAT_SMALL) context.strokeRect(x + inset, y + inset, cell - 2 * inset, cell - 2 * inset);
     else context.fillRect(x, y, Math.max(cell, 1.5), Math.max(cell, 1.5));

@@ -14,6 +14,7 @@ import { makeHeatmap } from "./heatmap.js";
 import { pairGrid, pairMatching } from "./match_facts.js";
 import { matchRows, matchTable } from "./match_table.js";
 import { pairPicture } from "./picture.js";
+import { roundsControl } from "./rounds.js";
 import { drawnLines, makeStage } from "./stage.js";
 import { pairState, pairStateDifference } from "./state.js";
 import { everyLine, litUnits, visibleLines } from "./visible_lines.js";
@@ -78,6 +79,7 @@ class PairView {
 
   destroy() {
     this.stage?.destroy();
+    this.rounds.stop();
     this.stopTheme();
     this.widths.disconnect();
     cancelAnimationFrame(this.frame);
@@ -131,7 +133,9 @@ class PairView {
       escape: () => focus.escape(),
     });
     const summary = el("summary", { text: "Heatmap of all similarities" });
-    this.heatBox = el("details", { class: "pair-heat" }, summary, this.heat.node);
+    this.rounds?.stop();
+    this.rounds = roundsControl(() => this.drawHeat());
+    this.heatBox = el("details", { class: "pair-heat" }, summary, this.rounds.node, this.heat.node);
     this.heatBox.addEventListener("toggle", () => {
       if (this.heatBox.open !== this.set.heatmap) this.change({ heatmap: this.heatBox.open });
     });
@@ -244,8 +248,9 @@ class PairView {
   }
 
   drawHeat() {
+    this.rounds.show(this.facts().matching);
     if (!this.heatBox.open) return;
-    this.heat.draw(this.grid(), this.facts());
+    this.heat.draw(this.grid(), this.rounds.lines(this.grid()) ?? this.facts().lines);
     this.heat.highlight(this.focus.current());
   }
 
