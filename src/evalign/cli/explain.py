@@ -28,7 +28,7 @@ from evalign.metrics.spec import parse_spec
 @click.option(
     "--all", "every", is_flag=True, help="With -m rouge: every ROUGE variant on this pair, one after the other."
 )
-@click.option("-s", "--source", help="The source text, which sari compares with.")
+@click.option("-s", "--source", help="The source text, which sari compares with and idf=sources counts.")
 @click.option(
     "--lstm",
     "cell",
@@ -59,6 +59,7 @@ def explain(
     \b
     evalign explain "the cat sat" "a cat was sitting"
     evalign explain "the cat sat" "a cat was sitting" -m "lisascore(method=row-mask)"
+    evalign explain "the cat sat" "a cat was sitting" -m "bertscore(idf=idf.json, rescale=true)"
     evalign explain "the cat sat" "a cat was sitting" -m moverscore
     evalign explain "police kill the gunman" "police killed the gunman" -m rougeL
     evalign explain "the dog ran. it barked." "it barked. the dog ran." -m rouge --all
@@ -152,10 +153,12 @@ def _texts(metric: Metric, candidate: str, reference: str | None, source: str | 
     """The texts that the metric reads; an error for one that is missing or not read."""
     texts = {"candidate": candidate}
     given = (("references", "reference", reference, "a second text"), ("sources", "source", source, "--source"))
+    read = (*metric.needs, getattr(metric, "idf", ""))  # idf=sources counts sources
     for need, name, text, how in given:
-        if need in metric.needs:
+        if need in read:
             if text is None:
-                raise SpecError(f"{metric.name} compares with {need}: give {how}")
+                who = f"{metric.name} compares with" if need in metric.needs else f"idf={need} counts"
+                raise SpecError(f"{who} {need}: give {how}")
             texts[name] = text
         elif text is not None:
             raise SpecError(f"{metric.name} does not look at {need}; leave out {how}")

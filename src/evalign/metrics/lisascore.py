@@ -82,15 +82,15 @@ class LiSAScore(PRFMetric):
     def fields_of(self, matched: Matched, candidate: Side, reference: Side) -> Floats:
         """Sums of values over the chosen denominators."""
         sums = candidate.weights @ matched.candidate_values, reference.weights @ matched.reference_values
-        totals = self._denominator(candidate.weights, reference), self._denominator(reference.weights, candidate)
+        totals = self.divisor(candidate.weights, reference.weights), self.divisor(reference.weights, candidate.weights)
         return prf(np.asarray(float(sums[0]) / totals[0]), np.asarray(float(sums[1]) / totals[1]))
 
-    def _denominator(self, weights: Floats, other: Side) -> float:
+    def divisor(self, weights: Floats, others: Floats) -> float:
         """The side's own weight; for `min` of as many of its heaviest tokens as can be matched; `max`: the larger."""
-        own, theirs = float(weights.sum()), float(other.weights.sum())
+        own, theirs = float(weights.sum()), float(others.sum())
         if self.denominator == "max":
             return max(own, theirs)
         if self.denominator == "min":
-            counted = int((other.weights > 0).sum())
+            counted = int((others > 0).sum())
             return float(np.sort(weights)[::-1][:counted].sum())
         return own

@@ -162,8 +162,8 @@ class MatchingScorer(TokenScorer):
         super().__init__(metric, memory, weights, streaming)
         self.matcher = metric.matcher
         encoder = memory.encoder
-        self._rescaling = rescaling and rescaling.fitting(encoder, metric.match, metric.specials, metric.layer == "all")
-        base = "no" if self._rescaling is None else self._rescaling.name
+        self.rescaling = rescaling and rescaling.fitting(encoder, metric.match, metric.specials, metric.layer == "all")
+        base = "no" if self.rescaling is None else self.rescaling.name
         self.signature = metric.signature(encoder, weights, metric.match, base)
 
     def side(self, embedded: Embedded) -> Side:
@@ -208,11 +208,11 @@ class MatchingScorer(TokenScorer):
 
     def finish(self, scores: Floats) -> Floats:
         """Rescales with the baseline, if there is one."""
-        return scores if self._rescaling is None else self._rescaling.rescaled(scores)
+        return scores if self.rescaling is None else self.rescaling.rescaled(scores)
 
     def finish_layers(self, scores: Floats) -> Floats:
         """Rescales (layers, rows, fields), every layer with its own baseline."""
-        return scores if self._rescaling is None else self._rescaling.rescaled_layers(scores)
+        return scores if self.rescaling is None else self.rescaling.rescaled_layers(scores)
 
     def layers(self, rows: list[Row], embedded: Mapping[str, Embedded], picks: Sequence[Sequence[int]]) -> Floats:
         """As every token metric, with one matrix product per pair for all picks; before `finish`."""

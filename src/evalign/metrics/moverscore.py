@@ -75,7 +75,7 @@ class MoverScore(MatchingMetric):
         """Tokens that an option leaves out have no mass; n-grams are made of those that have."""
         if side.empty:
             return side
-        masses = side.weights * _taking_part(side.tokens, self)
+        masses = side.weights * np.array([not option for option in self.left_out_by(side.tokens)])
         masses = masses if masses.any() else side.weights  # if the options leave none, all take part
         if self.ngram == 1:
             return replace(side, weights=masses)
@@ -84,19 +84,19 @@ class MoverScore(MatchingMetric):
         grams = Embedded(_gram_tokens(carried.tokens, self.ngram), vectors)
         return replace(side, embedded=grams, weights=gram_masses)
 
+    def left_out_by(self, tokens: Tokens) -> list[str]:
+        """For every token the option that gives it no mass, "" if none does."""
+        return [self._left_out_by(tokens, place) for place in range(len(tokens))]
 
-def _taking_part(tokens: Tokens, metric: MoverScore) -> Floats:
-    """1 for tokens that have mass, 0 for those an option leaves out."""
-    part = np.ones(len(tokens))
-    for place, piece in enumerate(tokens.pieces):
-        word = piece.lower().lstrip("▁Ġ")
-        left_out = (
-            (metric.stopwords == "drop" and word in ENGLISH)
-            or (metric.subwords == "drop" and continues(tokens, place))
-            or (metric.punctuation == "drop" and bool(word) and all(char in string.punctuation for char in word))
-        )
-        part[place] = 0.0 if left_out else 1.0
-    return part
+    def _left_out_by(self, tokens: Tokens, place: int) -> str:
+        word = tokens.pieces[place].lower().lstrip("▁Ġ")
+        if self.stopwords == "drop" and word in ENGLISH:
+            return "stopwords=drop"
+        if self.subwords == "drop" and continues(tokens, place):
+            return "subwords=drop"
+        if self.punctuation == "drop" and word and all(char in string.punctuation for char in word):
+            return "punctuation=drop"
+        return ""
 
 
 def _gram_tokens(tokens: Tokens, n: int) -> Tokens:

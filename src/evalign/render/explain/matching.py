@@ -8,55 +8,80 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from evalign.matching.aggregate import f1
 from evalign.metrics.every_matching import check_not_empty
-from evalign.metrics.matching_metric import MatchingMetric
+from evalign.metrics.lisascore import LiSAScore
+from evalign.metrics.matching_metric import MatchingMetric, MatchingScorer
 from evalign.metrics.moverscore import MoverScore
-from evalign.render.explain.matching_steps import explain_plan, explain_selection
+from evalign.metrics.token_metric import Side
+from evalign.render.explain.matching_steps import explain_masses, explain_plan, explain_selection
 from evalign.render.explain.parts import heading, line, matrix
+from evalign.render.explain.rescaling import explain_rescaling
+from evalign.render.explain.token_weights import equal_weights_line, products_table, token_weights, weights_heading
 from evalign.render.matched_text import MatchedText, matched_texts
 from evalign.render.tables import signature_line
 from evalign.render.terminal import quality, visible
-from evalign.types import Alignment
+from evalign.types import Alignment, Row
 
 CELL = 7  # columns a matrix cell takes
 
 
-def explain_matching(metric: MatchingMetric, candidate: str, reference: str) -> RenderableType:
-    """The matrix, how cells were selected, and the sums that give the score."""
-    alignment = check_not_empty(metric.align(candidate, reference))
+def explain_matching(
+    metric: MatchingMetric, candidate: str, reference: str, source: str | None = None
+) -> RenderableType:
+    """The matrix, how cells were selected, the weights of tokens, and the sums that give the score."""
+    scorer = metric.scorer([Row("1", candidate, (reference,), source)])
+    encoded = scorer.sides([candidate, reference])
+    sides = encoded[candidate], encoded[reference]
+    alignment = check_not_empty(scorer.align_sides(*sides))
     parts: list[RenderableType] = [
         heading("1. Cosine similarity of each candidate token (rows) and reference token"),
         _Matrix(alignment),
     ]
     if isinstance(metric, MoverScore):
+        parts += explain_masses(scorer, alignment, sides)
         parts += explain_plan(metric, alignment)
     else:
         if alignment.matching != "greedy":
             parts += explain_selection(metric.matcher, alignment)
-        parts += _arithmetic(alignment)
+        parts += _arithmetic(scorer, alignment, sides)
     if alignment.candidate.special.any():
         parts.append(Text("\nSpecial tokens may be matched but weigh 0.", style="dim"))
     return Group(*parts, signature_line(alignment.signature))
 
 
-def _arithmetic(alignment: Alignment) -> list[RenderableType]:
-    precision, recall = map(_sum, matched_texts(alignment))
-    p, r = alignment.precision_shares.sum(), alignment.recall_shares.sum()
-    parts: list[RenderableType] = [
-        heading("Precision: each candidate token with its partner, weighted"),
-        line(f"P = {precision} = {p:.4f}"),
-        heading("Recall: each reference token with its partner, weighted"),
-        line(f"R = {recall} = {r:.4f}"),
+def _arithmetic(scorer: MatchingScorer, alignment: Alignment, sides: tuple[Side, Side]) -> list[RenderableType]:
+    raw, _ = scorer.pair(*sides)
+    p, r, score = (float(value) for value in raw)
+    texts = matched_texts(alignment)
+    parts = weights_heading(scorer)
+    for letter, name, value, text, side, other in zip(
+        "PR", ("Precision", "Recall"), (p, r), texts, sides, sides[::-1], strict=True
+    ):
+        parts.append(heading(f"{name}: each {text.name} token with its partner, weighted"))
+        if scorer.weights is not None:
+            parts.append(products_table(token_weights(scorer, text.tokens), text.weights, text.values))
+            parts += equal_weights_line(side)
+        parts.append(line(f"{letter} = {_sum(scorer, text, other)} = {value:.4f}"))
+    parts += [
         heading("F1, their harmonic mean"),
-        line(f"F1 = 2 · {p:.4f} · {r:.4f} / ({p:.4f} + {r:.4f}) = {float(f1(p, r)):.4f}"),
+        line(f"F1 = 2 · {p:.4f} · {r:.4f} / ({p:.4f} + {r:.4f}) = {score:.4f}")
+        if p > 0 and r > 0
+        else line("F1 = 0.0000, since precision and recall are not both positive"),
     ]
-    final = alignment.scores
-    if abs(final["precision"] - p) > 1e-6 or abs(final["recall"] - r) > 1e-6:
-        how = "over the chosen denominator" if "denominator" in alignment.matching else "with the baseline"
-        scores = "   ".join(f"{name} {value:.4f}" for name, value in final.items())
-        parts += [heading(f"Rescaled {how}"), line(scores)]
+    if scorer.rescaling is not None:
+        parts += explain_rescaling(scorer.rescaling, scorer.metric.fields, (p, r, score))
     return parts
+
+
+def _sum(scorer: MatchingScorer, text: MatchedText, other: Side) -> str:
+    """(.98 + .71 + ...) / 7; with a table of weights above, its sum over theirs; over the chosen denominator."""
+    metric, divisor, chosen = scorer.metric, float(text.weights.sum()), ""
+    if isinstance(metric, LiSAScore) and metric.denominator != "own":
+        divisor, chosen = metric.divisor(text.weights, other.weights), f" (denominator={metric.denominator})"
+    if scorer.weights is not None:
+        return f"{float(text.weights @ text.values):.4f} / {divisor:.4f}{chosen}"
+    terms = " + ".join(f"{value:.3f}" for value, weight in zip(text.values, text.weights, strict=True) if weight > 0)
+    return f"({terms}) / {divisor:g}{chosen}"
 
 
 @dataclass(frozen=True)
@@ -84,12 +109,3 @@ def _matrix(alignment: Alignment) -> Table:
             cells.append(Text(f"{value:.2f}{mark}", style=quality(float(value)) if mark != " " else "dim"))
         lines.append((Text(visible(alignment.candidate.surface(i)), style="bold"), cells))
     return matrix(names, lines)
-
-
-def _sum(side: MatchedText) -> str:
-    """(.98 + .71 + ...) / 7, or with weights (1.2·.98 + ...) / 6.3."""
-    weights, values = side.weights, side.values
-    counted = [place for place in range(len(side.tokens)) if weights[place] > 0]
-    equal = len({round(float(weights[place]), 9) for place in counted}) == 1
-    terms = [f"{values[i]:.3f}" if equal else f"{weights[i]:.2f}·{values[i]:.3f}" for i in counted]
-    return f"({' + '.join(terms)}) / {len(counted) if equal else f'{weights.sum():.2f}'}"

@@ -7,8 +7,11 @@ from rich.console import RenderableType
 
 from evalign.matching.base import Matching, Step
 from evalign.matching.transport import cost_matrix
+from evalign.metrics.matching_metric import MatchingScorer
 from evalign.metrics.moverscore import MoverScore
+from evalign.metrics.token_metric import Side
 from evalign.render.explain.parts import heading, line, more_line, pairs_table
+from evalign.render.explain.token_weights import equal_weights_line, masses_table, token_weights, weights_heading
 from evalign.render.terminal import visible
 from evalign.types import Alignment
 
@@ -42,6 +45,29 @@ def _step(step: Step, number: int, alignment: Alignment) -> str:
         return f"{step.title}; {news}"
     choices = "; ".join(f"{pair} ({reason})" for pair, reason in zip(pairs, step.said, strict=True))
     return f"{number + 1:>3}. {choices}"
+
+
+def explain_masses(scorer: MatchingScorer, alignment: Alignment, sides: tuple[Side, Side]) -> list[RenderableType]:
+    """Which tokens have how much mass, where they do not all have the same."""
+    metric = scorer.metric
+    assert isinstance(metric, MoverScore)
+    if scorer.weights is None and "drop" not in (metric.stopwords, metric.subwords, metric.punctuation):
+        return []
+    parts = weights_heading(scorer)
+    texts = [tokens.text for tokens in (alignment.candidate, alignment.reference)]
+    encoded = scorer.memory.encode(texts)  # n-grams stand in the place of tokens in the alignment
+    masses = alignment.candidate_weights, alignment.reference_weights
+    for name, text, side, shares in zip(("candidate", "reference"), texts, sides, masses, strict=True):
+        tokens = encoded[text].tokens if metric.ngram > 1 else side.tokens
+        weights = token_weights(scorer, tokens)
+        parts.append(heading(f"Mass of each token of the {name}: its weight as a share of all"))
+        parts.append(masses_table(weights, shares if metric.ngram == 1 else None))
+        parts += equal_weights_line(side)
+        if metric.ngram > 1:
+            parts.append(line(f"{metric.ngram} neighbours with weight travel together, with the sum of their weights."))
+        if not any(own.weight for own in weights) and "idf-zero" not in side.counts:
+            parts.append(line("The options leave no token, so that all but special ones take part."))
+    return parts
 
 
 def explain_plan(metric: MoverScore, alignment: Alignment) -> list[RenderableType]:

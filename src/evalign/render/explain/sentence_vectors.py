@@ -12,7 +12,7 @@ from evalign.metrics.token_metric import Side
 from evalign.render.explain.parts import heading, line, no_tokens, terms_table
 from evalign.render.tables import signature_line
 from evalign.render.terminal import visible
-from evalign.types import Floats
+from evalign.types import Floats, Row
 
 HOW = {
     "pooling=mean": "the mean of its tokens' vectors",
@@ -23,9 +23,9 @@ HOW = {
 }
 
 
-def explain_vectors(metric: VectorMetric, candidate: str, reference: str) -> RenderableType:
+def explain_vectors(metric: VectorMetric, candidate: str, reference: str, source: str | None = None) -> RenderableType:
     """Lengths, product and cosine per layer, then both texts token by token."""
-    scorer = metric.scorer()
+    scorer = metric.scorer([Row("1", candidate, (reference,), source)])
     encoded = scorer.sides([candidate, reference])
     sides = encoded[candidate], encoded[reference]
     if any(side.empty for side in sides):
