@@ -42,8 +42,8 @@ def page(measured: Measured) -> str:
         "reference). Your own metric on your own data: [`evalign audit`](audit.md).",
         "## Advice, from the numbers below",
         "A metric is told apart from another if the interval of their difference, on the same rows and the same "
-        "resamples, leaves out 0; the intervals are not corrected for the number of metrics, so of twenty metrics as "
-        f"good as the best one will be called worse by chance. Numbers marked {TRAINED} count for nothing here: their "
+        "resamples, leaves out 0; the intervals are not corrected for the number of metrics, so of twenty metrics that "
+        f"are as good, one will be called worse by chance. Numbers marked {TRAINED} count for nothing here: their "
         "ratings took part in making the metric. For less: at least a fifth less processor time, and the rounds of "
         "measurement do not overlap.",
         advice_table(measured.advice),
@@ -57,7 +57,7 @@ def page(measured: Measured) -> str:
         "Mean Pearson over language pairs (WMT15, WMT16, WMT21 into English; of WMT21 rows with two ratings or more), "
         "Kendall-like tau on better/worse pairs (WMT19 kk-en), Pearson with MQM (TED21) and with similarity ratings "
         "(STS-B), Spearman per document (SummEval: 11 references, mean over four aspects; REALSumm: one reference, "
-        "LitePyramid's recall). A dash: not scored, it takes hours.",
+        "LitePyramid's recall). A dash: not scored, to keep the run short.",
         f"**Marks.** {LAYER} the default layer was chosen on these ratings. {TRAINED} the weights were fitted to these "
         "ratings (`evalign`: the shipped recipe, whose features and layers were chosen on them too; agreement on data "
         "sets left out of its training is in [recipe](recipe.md); `learned`: every layer of `bertscore` and `sbert`, "
@@ -72,7 +72,7 @@ def page(measured: Measured) -> str:
         "texts of 200 and 800 words (`ter`: 100 and 400).",
         cost_table(measured.costs),
         "## Behaviour",
-        "How far the mean score of 100 translations moves when the candidate is changed, in standard deviations of the "
+        "How far the mean score of 50 translations moves when the candidate is changed, in standard deviations of the "
         "untouched scores; minus is down. A metric that does not see shuffled words cannot judge word order; one that "
         "forgives repetition can be gamed.",
         behaviour_table(measured.behaviours),
@@ -86,11 +86,14 @@ def advice_table(advice: list[Advice]) -> str:
         "|---" * 5 + "|",
     ]
     for one in advice:
+        best = f"`{one.best}` {_interval(one.agreement)}"
         equal = ", ".join(f"`{spec}`" for spec in one.equal) or "none: it is better than every other"
+        if len(one.equal) == len(one.below):
+            best, equal = f"no metric is told apart from the highest, {best}", "all others"
         cheaper = ", ".join(f"`{spec}`" for spec in one.cheaper[:3]) or "none"
         lexical = one.best_lexical
         behind = "it is the best" if lexical == one.best else f"`{lexical}`, behind by {_interval(one.below[lexical])}"
-        lines.append(f"| {one.task} | `{one.best}` {_interval(one.agreement)} | {equal} | {cheaper} | {behind} |")
+        lines.append(f"| {one.task} | {best} | {equal} | {cheaper} | {behind} |")
     return "\n".join(lines)
 
 
@@ -128,7 +131,8 @@ def _rows(measured: Measured) -> str:
     ]
     if not fewer:
         return f"rows drawn by whole documents ({told})"
-    less = ", ".join(f"{title} {measured.rows[fewer[0]][name]}" for name, title in SETS.items())
+    part = measured.rows[fewer[0]]
+    less = ", ".join(f"{title} {part[name]}" for name, title in SETS.items() if name in part)
     return (
         f"rows drawn by whole documents ({told}), of which {', '.join(f'`{spec}`' for spec in fewer)}, which take "
         f"longest, were scored on a part ({less})"

@@ -29,8 +29,8 @@ from guide_scores import EVERY, SPECS, Scores, train_own
 from evalign.types import Row
 
 ROWS = 700  # of a data set
-SLOW_ROWS = 250  # of the metrics of MPNet, and of bartscore
-BEHAVIOUR_PAIRS = 100
+SLOW_ROWS = 250  # of the metrics of MPNet, and of bartscore, which get only the data sets that advice rests on
+BEHAVIOUR_PAIRS = 50
 BARTSCORE = "bartscore"
 
 
@@ -38,6 +38,8 @@ def scored(spec: str, name: str, arguments: argparse.Namespace, kept: Scores) ->
     """One number per row of the sample, NaN for rows that this metric does not get; None if it was not scored."""
     whole = sample(name, arguments.rows, arguments.data)
     slow = SPECS.get(spec) == "mpnet" or spec == BARTSCORE
+    if slow and name not in sum(guide_advice.TASKS.values(), ()):
+        return None
     part = sample(name, min(arguments.slow_rows, arguments.rows), arguments.data) if slow else whole
     values = kept.of(spec, SETS[name], part.rows)
     if values is None:

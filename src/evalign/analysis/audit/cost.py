@@ -30,7 +30,7 @@ PAIRS_TIMED = ROUNDS * PAIRS * len(TIMES)
 def cost(trial: Trial, rows: Sequence[Row], shift: int = 0) -> Cost:
     """Processor time per pair; `shift` makes the texts of several metrics differ, whose encoder may be the same."""
     full = [row for row in rows if row.candidate.strip() and row.references and row.references[0].strip()] or list(rows)
-    trial.scorer.score(full[:WARM_UP])
+    trial.segments(full[:WARM_UP])
     milliseconds: dict[int, list[float]] = {times: [] for times in TIMES}
     words: dict[int, list[float]] = {times: [] for times in TIMES}
     refused = ""
