@@ -18,7 +18,7 @@ from evalign.matching.similarity import similarity
 from evalign.metrics.blas import one_blas_thread
 from evalign.stats.effect import derangement
 from evalign.studies.lisa.matchings import ALGORITHMS, FEW, ROW_MASK, SLOW
-from evalign.studies.lisa.padding import MASKED, PLAIN, TARGETS, Padding, Pair, Side, score
+from evalign.studies.lisa.padding import MASKED, PLAIN, TARGETS, Padding, Pair, Side, matrices_of, score
 from evalign.studies.lisa.published_recursion import shares
 from evalign.studies.lisa.rounds import scored_by_rounds
 from evalign.studies.model_identity import model_identity, model_pin
@@ -125,14 +125,20 @@ class _Reader:
                 problems[str(width)] = str(error)
         return problems
 
-    def read(self, texts: tuple[list[str], list[str]], width: int = 0) -> dict[str, Side]:
-        """The texts' vectors; with a width, with padding tokens up to it, which attention does not see."""
+    def read(
+        self, texts: tuple[list[str], list[str]], width: int = 0, wider: Mapping[str, Side] | None = None
+    ) -> dict[str, Side]:
+        """The texts' vectors; with a width, with padding tokens up to it, which attention does not see.
+
+        What was read with more padding before, and does not have to be cut, is not read again.
+        """
         encoder = self.encoder(width)
-        distinct = list(dict.fromkeys([*texts[0], *texts[1]]))
+        fitting = {text: side.first(width) for text, side in (wider or {}).items() if side.pads[width:].all()}
+        distinct = [text for text in dict.fromkeys([*texts[0], *texts[1]]) if text not in fitting]
         lengths = [len(tokens) for tokens in encoder.tokenize(distinct)] if width else [None] * len(distinct)
         embedded = encoder.encode(distinct, pad_to=width) if width else encoder.encode(distinct)
         texts_read = zip(distinct, embedded, lengths, strict=True)
-        return {text: Side.of(vectors, encoder, length) for text, vectors, length in texts_read}
+        return fitting | {text: Side.of(vectors, encoder, length) for text, vectors, length in texts_read}
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +162,10 @@ class _Block:
         arrays: dict[str, Floats] = {}
         for kind in self.kinds:
             arrays |= self._plain(kind)
-        for width in self.widths:
-            arrays |= self._padded(width)
+        read: dict[str, Side] = {}
+        for width in sorted(self.widths, reverse=True):
+            read = self.reader.read(sides(self.rows, self.kinds[0]), width, read)
+            arrays |= self._padded(width, read)
         return arrays
 
     def _plain(self, kind: str) -> dict[str, Floats]:
@@ -168,9 +176,10 @@ class _Block:
         for pairing, pairs in self._pairings(kind, read):
             if pairing != IDENTICAL:
                 arrays[f"end|{kind}|{pairing}"] = np.array([_end_cosine(pair) for pair in pairs])
-            for name, matching in ALGORITHMS.items():
-                with one_blas_thread():
-                    arrays[Key(kind, pairing, name).text()] = score(matching, pairs)[0][0]
+            with one_blas_thread():
+                matrices = matrices_of(pairs)
+                for name, matching in ALGORITHMS.items():
+                    arrays[Key(kind, pairing, name).text()] = score(matching, pairs, matrices)[0][0]
             if pairing != IDENTICAL:
                 arrays |= self._rounds(Key(kind, pairing, ""), pairs)
         return arrays | self._repeated(kind)
@@ -182,7 +191,11 @@ class _Block:
         read = self.reader.read((twice, second))
         pairs = [(read[one], read[other]) for one, other in zip(twice, second, strict=True)]
         with one_blas_thread():
-            return {Key(kind, REPEATED, name).text(): score(ALGORITHMS[name], pairs)[0][0] for name in (*FEW, ROW_MASK)}
+            matrices = matrices_of(pairs)
+            return {
+                Key(kind, REPEATED, name).text(): score(ALGORITHMS[name], pairs, matrices)[0][0]
+                for name in (*FEW, ROW_MASK)
+            }
 
     def _rounds(self, key: Key, pairs: Sequence[Pair]) -> dict[str, Floats]:
         """Every recursion after 0, 1, 2, ... rounds."""
@@ -190,15 +203,16 @@ class _Block:
             scored = scored_by_rounds(pairs, key.padding.weight)
         return {f"rounds|{key._replace(algorithm=name).text()}": values for name, values in scored.items()}
 
-    def _padded(self, width: int) -> dict[str, Floats]:
+    def _padded(self, width: int, read: Mapping[str, Side]) -> dict[str, Floats]:
         kind = self.kinds[0]
-        read = self.reader.read(sides(self.rows, kind), width)
         truncated = sum(side.embedded.tokens.dropped > 0 for side in read.values())
         arrays: dict[str, Floats] = {f"cut|{width}": np.array([truncated])}
         for pairing, pairs in self._pairings(kind, read):
             unpadded = [(first.unpadded, second.unpadded) for first, second in pairs]
             if pairing == POSITIVE and width == min(self.reader.plan.widths):
                 arrays |= self._rounds(Key(kind, pairing, "", Padding(width, TARGETS, 1)), pairs)
+            with one_blas_thread():
+                matrices, real_matrices = matrices_of(pairs), matrices_of(unpadded)
             for name, matching in ALGORITHMS.items():
                 if width != min(self.reader.plan.widths) and (name in SLOW or _spared(pairing, name)):
                     continue
@@ -208,8 +222,8 @@ class _Block:
                 )
                 with one_blas_thread():
                     if name in FEW or pairing == IDENTICAL:
-                        arrays[masked] = score(matching, unpadded)[0][0]
-                    scores, arrays[f"parts|{targets[1]}"] = score(matching, pairs, (0, 1))
+                        arrays[masked] = score(matching, unpadded, real_matrices)[0][0]
+                    scores, arrays[f"parts|{targets[1]}"] = score(matching, pairs, matrices, (0, 1))
                 arrays |= dict(zip(targets, scores, strict=True))
         return arrays
 
@@ -224,8 +238,8 @@ class _Block:
 
 
 def _spared(pairing: str, name: str) -> bool:
-    """Whether a matching of a text with itself is left out where matrices are large."""
-    return pairing == IDENTICAL and name not in FEW
+    """Whether a matching is left out where matrices are large: of true pairs none is."""
+    return pairing != POSITIVE and name not in FEW
 
 
 def _blocks(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:

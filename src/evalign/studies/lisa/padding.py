@@ -61,13 +61,24 @@ class Side:
         real = ~self.pads
         return Side(self.embedded.keep(real), self.content[real], self.pads[real])
 
+    def first(self, width: int) -> Side:
+        """The same text padded to no more than `width`; pads are not seen, so that its vectors stay what they were."""
+        kept = np.arange(len(self.pads)) < width
+        return Side(self.embedded.keep(kept), self.content[kept], self.pads[kept])
+
 
 Pair = tuple[Side, Side]
 
 
-def score(matching: Matching, pairs: Sequence[Pair], weights: Sequence[int] = (0,)) -> tuple[Floats, Floats]:
+def matrices_of(pairs: Sequence[Pair]) -> list[Floats]:
+    """The similarity matrix of every pair."""
+    return [similarity(candidate.embedded, reference.embedded) for candidate, reference in pairs]
+
+
+def score(
+    matching: Matching, pairs: Sequence[Pair], matrices: Sequence[Floats], weights: Sequence[int] = (0,)
+) -> tuple[Floats, Floats]:
     """(weights, pairs, 3) precision, recall and F1 with pads of each weight; (pairs, parts) as `PARTS` names them."""
-    matrices = [similarity(candidate.embedded, reference.embedded) for candidate, reference in pairs]
     scores = np.zeros((len(weights), len(pairs), 3))
     parts = np.zeros((len(pairs), len(PARTS)))
     solved = solve_all(matching, matrices)
