@@ -81,7 +81,7 @@ LIGHT: dict[str, tuple[str, ...]] = {
         "bleu(tokenize=intl, lowercase=true, smooth_method=floor, smooth_value=0.25, max_ngram_order=3)",
         "bleu(tokenize=char, smooth_method=add-k, effective_order=false)",
         "bleu(tokenize=none, smooth_method=none, effective_order=true)",
-        "bleu(tokenize=zh)",
+        "bleu(trg_lang=zh)",
     ),
     "chrf": (
         "chrf",
@@ -90,7 +90,13 @@ LIGHT: dict[str, tuple[str, ...]] = {
         "chrf(char_order=3, whitespace=true)",
     ),
     "ter": ("ter",),
-    "sari": ("sari", "sari(formula=paper, deletion=precision)", "sari(tokenize=intl, lowercase=false)"),
+    "sari": (
+        "sari",
+        "sari(formula=paper, deletion=precision)",
+        "sari(tokenize=intl, lowercase=false)",
+        "sari(formula=script)",
+        "sari(legacy=true)",
+    ),
     "fkgl": ("fkgl",),
     "smog": ("smog",),
     "rouge1": (
@@ -102,6 +108,8 @@ LIGHT: dict[str, tuple[str, ...]] = {
         "rouge1(words=10)",
         "rouge1(multiref=average)",
         "rouge1(multiref=max-recall)",
+        "rouge1(exclusive=true, multiref=average)",
+        "rouge1(tokens=between-spaces)",  # registered below
     ),
     **{f"rouge{order}": (f"rouge{order}",) for order in range(2, 10)},
     "rougeL": ("rougeL", "rougeL(mode=rouge155)", "rougeL(bytes=200)"),
@@ -120,6 +128,7 @@ LIGHT: dict[str, tuple[str, ...]] = {
     "learned": ("learned(file={learned})",),
     "evalign": ("evalign(file={recipe})",),  # of the fake encoder; the one that ships is in REAL
 }
+evalign.register_tokenizer("between-spaces", str.split)
 SKIPPED = {
     # The k largest cells of a repeated token may all lie in its own rows, so a text can miss itself.
     "lisascore(model=fake, method=recursive-topk)": ("identity",),

@@ -7,9 +7,6 @@ from evalign.analysis.agreement import judge as judge
 from evalign.analysis.audit.run import audit as audit
 from evalign.analysis.audit.values import Audit as Audit
 from evalign.analysis.audit.values import AuditPlan as AuditPlan
-from evalign.analysis.audit.run import audit as audit
-from evalign.analysis.audit.values import Audit as Audit
-from evalign.analysis.audit.values import AuditPlan as AuditPlan
 from evalign.analysis.comparison.run import compare as compare
 from evalign.encoders.loading import keep_embeddings as keep_embeddings
 from evalign.errors import EvalignError as EvalignError
@@ -45,7 +42,7 @@ from evalign.metrics.lexical.rouge.metrics import RougeN as RougeN
 from evalign.metrics.lexical.rouge.metrics import RougeS as RougeS
 from evalign.metrics.lexical.rouge.metrics import RougeSU as RougeSU
 from evalign.metrics.lexical.rouge.metrics import RougeW as RougeW
-from evalign.metrics.lexical.sari import SARI as SARI
+from evalign.metrics.lexical.sari.metric import SARI as SARI
 from evalign.metrics.lexical.ter import TER as TER
 from evalign.metrics.lisascore import LiSAScore as LiSAScore
 from evalign.metrics.lstm import LSTM as LSTM
@@ -56,6 +53,7 @@ from evalign.metrics.sentence_vectors import SBert as SBert
 from evalign.metrics.signature import Signature as Signature
 from evalign.testing.laws import check_metric as check_metric
 from evalign.text.idf import IDFTable as IDFTable
+from evalign.text.words import register_tokenizer as register_tokenizer
 from evalign.types import Alignment as Alignment
 from evalign.types import Embedded as Embedded
 from evalign.types import LayerReport as LayerReport

@@ -19,6 +19,7 @@ import evalign
 from evalign.analysis.scoring import score_source
 from evalign.errors import InputError, SpecError, TextTooLongError
 from evalign.metrics.base import Metric
+from evalign.metrics.lexical.bleu import BY_LANGUAGE
 from evalign.metrics.lexical.sacrebleu_adapter import SacrebleuScoring
 from evalign.types import Row
 
@@ -276,6 +277,8 @@ def test_ter_refuses_a_row_alone() -> None:
         ("chrf(char_order=0)", "nothing to compare"),
         ("chrf(beta=-1)", "at least 0"),
         ("ter(limit=0)", "at least 1"),
+        ("bleu(trg_lang=Chinese)", "code of a language"),
+        ("bleu(trg_lang=zh, tokenize=intl)", "stands for tokenize=zh; give one"),
         ("bleu|case:lc", "'smooth' is missing"),
         ("ter|case:lc", "'norm' is missing"),
     ],
@@ -283,6 +286,20 @@ def test_ter_refuses_a_row_alone() -> None:
 def test_bad_options(spec: str, message: str) -> None:
     with pytest.raises(SpecError, match=message):
         evalign.metric(spec)
+
+
+def test_a_language_chooses_the_tokeniser_as_in_sacrebleu() -> None:
+    assert BY_LANGUAGE == sacrebleu.BLEU._TOKENIZER_MAP
+    assert str(evalign.metric("bleu(trg_lang=zh)")) == "bleu(tokenize=zh)"
+    assert evalign.metric("bleu(trg_lang=de)") == evalign.metric("bleu")
+    chance = random.Random(5)
+    texts = ["".join(chance.choices("猫坐在垫子上狗跑了 ab,.。", k=chance.randrange(4, 25))) for _ in range(400)]
+    candidates, references = texts[:200], [[text] for text in texts[200:]]
+    for language in ("zh", "de"):
+        peer = sacrebleu.BLEU(trg_lang=language, effective_order=True)
+        report = evalign.metric(f"bleu(trg_lang={language})").score(candidates, references)
+        expected = [peer.sentence_score(*pair).score for pair in zip(candidates, references, strict=True)]
+        assert report["score"] == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_tokeniser_that_is_not_installed_says_how_to_get_it() -> None:

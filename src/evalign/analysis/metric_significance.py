@@ -104,8 +104,9 @@ def _pair_swaps(table: RatedTable, plan: Plan, first: Floats, second: Floats, hu
         columns, items = [first[rows], second[rows], human[rows]], rated.items
         if plan.level == "system":
             columns, items = system_means(columns, rated.systems), None
+        ours, theirs, people = columns
         try:
-            outcomes = pair_outcomes(*columns, items=items, calibrated=plan.statistics[0] == "acc-eq")
+            outcomes = pair_outcomes(ours, theirs, people, items, plan.statistics[0] == "acc-eq")
         except UndefinedStatisticError:
             continue  # said in the estimates
         parts.append((outcomes, len(rows) if plan.average == "micro" else 1))

@@ -37,16 +37,16 @@ def soft_agreement(rated: Rated, by: Labels | None, resampling: Resampling, aver
     """Soft pairwise accuracy within each group of rows and its mean; of all rows without groups. It has no interval."""
     if rated.items is None or rated.systems is None:
         raise InputError("soft pairwise accuracy needs to know the item and the system of each row")
-    columns = [np.asarray(column) for column in (rated.scores, rated.human, rated.items, rated.systems)]
+    scores, human, items, systems = map(np.asarray, (rated.scores, rated.human, rated.items, rated.systems))
     if by is None:
-        return Grouped({}, soft_pairwise_accuracy(*columns, resampling=resampling))
-    group_of_row, names = codes(by, "groups", len(columns[0]))
+        return Grouped({}, soft_pairwise_accuracy(scores, human, items, systems, resampling))
+    group_of_row, names = codes(by, "groups", len(scores))
     groups: dict[str, Estimate] = {}
     values, sizes = [], []
     for code, name in enumerate(names):
         rows = np.flatnonzero(group_of_row == code)
         try:
-            groups[name] = soft_pairwise_accuracy(*(column[rows] for column in columns), resampling=resampling)
+            groups[name] = soft_pairwise_accuracy(scores[rows], human[rows], items[rows], systems[rows], resampling)
         except UndefinedStatisticError as error:
             groups[name] = Estimate(None, len(rows), flags=(str(error),))
             continue

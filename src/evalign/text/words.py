@@ -15,6 +15,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from evalign.errors import InputError, SpecError
+
 # Translating bytes and splitting at spaces takes half the time of a regular expression. Line feeds stay.
 SPACED = bytes(code if (code < 128 and chr(code).isalnum()) or code == 0x0A else 0x20 for code in range(256))
 
@@ -54,6 +56,33 @@ def unicode_words(text: str) -> list[str]:
 
 
 TOKENISERS: dict[str, Callable[[str], list[str]]] = {"unicode": unicode_words, "ascii": ascii_words}
+BUILT_IN = (*TOKENISERS, "auto", "rouge155")  # names that stay what they are
+TOKENISER_NAME = re.compile(r"[a-z][a-z0-9_.-]*")
+
+
+def register_tokenizer(name: str, tokenize: Callable[[str], list[str]]) -> None:
+    """Makes a function from a text to its words known under a name, which `rouge1(tokens=NAME)` then takes.
+
+    It must give the same words for the same text. It is known to this process only.
+    """
+    if not TOKENISER_NAME.fullmatch(name) or name in BUILT_IN:
+        raise SpecError(
+            f"register_tokenizer: {name!r} cannot be the name of a tokenizer; take one of a-z, 0-9, '_', '.', '-' that "
+            f"is not one of {', '.join(BUILT_IN)}"
+        )
+    if not callable(tokenize):
+        raise SpecError(f"register_tokenizer: {name!r} needs a function from a text to a list of words")
+    if TOKENISERS.get(name, tokenize) is not tokenize:
+        raise SpecError(f"register_tokenizer: {name!r} is the name of another tokenizer already; take another name")
+    TOKENISERS[name] = tokenize
+
+
+def words_by(name: str, text: str) -> list[str]:
+    """The words of a text by the tokenizer of that name; what a registered one gives is checked."""
+    words = TOKENISERS[name](text)
+    if name not in BUILT_IN and not (isinstance(words, (list, tuple)) and all(isinstance(word, str) for word in words)):
+        raise InputError(f"the tokenizer {name!r} must give a list of words, but gave {type(words).__name__}")
+    return list(words) if name not in BUILT_IN else words
 
 
 def _spaced(text: str) -> bytes:

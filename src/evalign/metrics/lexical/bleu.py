@@ -8,6 +8,7 @@ what sacrebleu's command line does.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -21,6 +22,8 @@ from evalign.metrics.signature import Signature
 from evalign.types import Row
 
 TOKENISERS = tuple(sacrebleu.BLEU.TOKENIZERS)
+BY_LANGUAGE = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}  # what sacrebleu takes where it knows the language
+LANGUAGE = re.compile(r"[a-z]{2,3}")
 SMOOTHINGS = tuple(sacrebleu.BLEU.SMOOTH_DEFAULTS)
 
 
@@ -43,16 +46,21 @@ class BLEU(SacrebleuScoring):
     effective_order: str = option(
         "sentence", "leave out orders that a text is too short for", ("sentence", "true", "false")
     )
+    trg_lang: str | None = option(None, "language of the texts, as in zh: chooses the tokeniser as sacrebleu does")
     force: bool = option(False, "do not flag candidates that look tokenised already (they end in ' .')")
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.trg_lang is not None:  # stored as the tokeniser that it stands for, so that equal metrics are equal
+            object.__setattr__(self, "tokenize", self._tokeniser_of(self.trg_lang))
+            object.__setattr__(self, "trg_lang", None)
         if self.smooth_value is not None:
             object.__setattr__(self, "smooth_value", str(self._checked_value(self.smooth_value)))
 
     def arguments(self, level: str) -> dict[str, Any]:
         """The two levels differ in `effective_order` only."""
         return super().arguments(level) | {
+            "trg_lang": "",
             "force": True,  # it would only mute a warning that these calls cannot raise; see `flags`
             "smooth_value": None if self.smooth_value is None else float(self.smooth_value),
             "effective_order": self.effective_order in ("true", level),
@@ -83,6 +91,17 @@ class BLEU(SacrebleuScoring):
     def flags(self, row: Row) -> dict[str, int]:
         """sacrebleu warns of 100 such lines; here they are counted."""
         return {} if self.force or not row.candidate.rstrip("\n").endswith(" .") else {"tokenized": 1}
+
+    def _tokeniser_of(self, language: str) -> str:
+        """As sacrebleu chooses where no tokeniser is named: its own for Chinese, Japanese and Korean, else 13a."""
+        if not LANGUAGE.fullmatch(language):
+            raise SpecError(f"trg_lang={language}: expected the code of a language, such as de or zh")
+        chosen = BY_LANGUAGE.get(language, "13a")
+        if self.tokenize not in ("13a", chosen):
+            raise SpecError(
+                f"tokenize={self.tokenize} with trg_lang={language}, which stands for tokenize={chosen}; give one"
+            )
+        return chosen
 
     def _checked_value(self, text: str) -> float:
         if sacrebleu.BLEU.SMOOTH_DEFAULTS[self.smooth_method] is None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 
 from evalign.metrics.lexical.readability import Readability, TextCounts, words_of
-from evalign.metrics.lexical.sari import ORDERS, SARI, harmonic, operations
+from evalign.metrics.lexical.sari.counts import ORDERS, harmonic
+from evalign.metrics.lexical.sari.metric import OPERATIONS, SARI, operations
+from evalign.metrics.lexical.sari.script import script_scores
 from evalign.render.explain.parts import counts_table, ending, heading, line, score_pair, words_line
 from evalign.render.tables import signature_line
 from evalign.render.terminal import visible
@@ -16,11 +18,18 @@ NAMES = {"add": "Added, not in the source", "keep": "Kept from the source", "del
 def explain_sari(metric: SARI, candidate: str, reference: str, source: str) -> RenderableType:
     """N-grams added, kept and deleted: right, done and wanted; the three scores and their mean."""
     scorer, segment = score_pair(metric, candidate, reference, source)
+    words = {"source": metric.source_tokens(source), "candidate": metric.tokens(candidate)}
+    words["reference"] = metric.tokens(reference)
+    parts: list[RenderableType] = [heading("1. Tokens"), *(words_line(side, text) for side, text in words.items())]
+    if metric.formula == "script":
+        by_order = script_scores(words["source"], words["candidate"], [words["reference"]])
+        lines = [[str(order), *(f"{value:.4f}" for value in row)] for order, row in zip(ORDERS, by_order, strict=True)]
+        terms = " + ".join(f"{value:.4f}" for value in segment.statistics)
+        parts += [heading("2. Scores of each order"), counts_table(("order", *OPERATIONS), lines)]
+        parts += [heading("3. The mean"), line(f"100 · ({terms}) / 3 = {segment.scores['score']:.4f}")]
+        return Group(*parts, *ending(metric, segment, scorer.signature))
     counts = operations(segment.statistics)
     scores = metric.operation_scores(counts)
-    texts = {"source": source, "candidate": candidate, "reference": reference}
-    parts: list[RenderableType] = [heading("1. Tokens")]
-    parts += [words_line(side, metric.tokens(text)) for side, text in texts.items()]
     for step, (name, orders) in enumerate(counts.items(), start=2):
         lines = []
         for order, count in zip(ORDERS, orders, strict=True):

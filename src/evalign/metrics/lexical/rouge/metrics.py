@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from evalign.metrics.lexical.rouge import lcs
 from evalign.metrics.lexical.rouge.formula import Counts, rounded_counts, shares
-from evalign.metrics.lexical.rouge.ngrams import common_grams, pair_count, pair_hits
+from evalign.metrics.lexical.rouge.ngrams import common_grams, distinct_grams, pair_count, pair_hits
 from evalign.metrics.lexical.rouge.options import Problem
 from evalign.metrics.lexical.rouge.reading import Reading
 from evalign.metrics.lexical.rouge.run_weights import RunWeight, option_value, run_weight, share, weight_problems, worth
@@ -38,6 +38,7 @@ class RougeN(Rouge):
     name: ClassVar[str] = "rougeN"
     about: ClassVar[str] = "overlap of n-grams (Lin 2004)"
 
+    exclusive: bool = option(False, "count each n-gram once in a text, as pltrdy's exclusive=True does; mode=paper")
     n: int = field(kw_only=True, metadata={"parse": int})
 
     def __post_init__(self) -> None:
@@ -52,8 +53,13 @@ class RougeN(Rouge):
         return {"n": name.removeprefix("rouge")}
 
     def problems(self) -> list[Problem]:
-        """There are names for 1 to 9."""
-        return [(not 1 <= self.n <= LONGEST_NGRAM, f"n={self.n}: expected 1 to {LONGEST_NGRAM}"), *super().problems()]
+        """There are names for 1 to 9, and the script counts every n-gram as often as it occurs."""
+        return [
+            (not 1 <= self.n <= LONGEST_NGRAM, f"n={self.n}: expected 1 to {LONGEST_NGRAM}"),
+            (self.exclusive and self.mode == "rouge155",
+             "exclusive=true with mode=rouge155, which counts every n-gram as often as it occurs; leave one out"),
+            *super().problems(),
+        ]  # fmt: skip
 
     @property
     def shortest(self) -> int:
@@ -62,10 +68,14 @@ class RougeN(Rouge):
 
     def units(self, reading: Reading) -> int:
         """N-grams."""
+        if self.exclusive:
+            return len(distinct_grams(reading.letters, self.n))
         return max(0, len(reading.letters) - self.n + 1)
 
     def pairs(self, candidates: Sequence[Reading], references: Sequence[Reading]) -> tuple[Floats, Floats]:
         """Counted together: that is several times as fast as pair by pair."""
+        if self.exclusive:
+            return super().pairs(candidates, references)
         texts = _letters(candidates), _letters(references)
         return shares(common_grams(*texts, self.n), *texts, self.n - 1)
 
@@ -77,6 +87,10 @@ class RougeN(Rouge):
 
     def counts(self, candidate: Reading, reference: Reading) -> Counts:
         """N-grams of both sides."""
+        if self.exclusive:
+            peer, model = (distinct_grams(text.letters, self.n) for text in (candidate, reference))
+            hit = len(peer & model)
+            return Counts(len(model), len(peer), hit, hit / len(model) if model else 0.0)
         return self.many_counts([candidate], [reference])[0]
 
 

@@ -35,6 +35,11 @@ def common_grams(candidates: Sequence[str], references: Sequence[str], order: in
     return np.concatenate([_hits(candidates[start:stop], references[start:stop], order) for start, stop in ranges])
 
 
+def distinct_grams(letters: str, order: int) -> set[str]:
+    """The n-grams of a text, each once."""
+    return {letters[start : start + order] for start in range(len(letters) - order + 1)}
+
+
 def pair_count(words: int, skip: int | None) -> int:
     """Skip-bigrams in a text of so many words; `skip` None is unlimited."""
     reach = max(0, words - 1) if skip is None else min(skip + 1, max(0, words - 1))

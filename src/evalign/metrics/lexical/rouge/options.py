@@ -14,6 +14,7 @@ from evalign.metrics.lexical.rouge.word_lists import lexicon
 from evalign.metrics.options import option, option_fields, written
 from evalign.metrics.signature import Signature
 from evalign.text.stemming import LANGUAGES
+from evalign.text.words import TOKENISERS
 from evalign.version import __version__
 
 MODES = ("paper", "rouge155")
@@ -28,6 +29,15 @@ M = TypeVar("M", bound=Metric)
 Problem = tuple[bool, str]  # whether options are wrong together, and what to write instead
 
 
+def tokenizer_name(value: Any) -> str:
+    """The option `tokens`: a tokenizer of ours, or one that `evalign.register_tokenizer` made known."""
+    name = written(value)
+    if name != "auto" and name not in TOKENISERS:
+        known = ("auto", *TOKENISERS)
+        raise SpecError(f"tokens={name}: {nearest(name, known)}; others are made known by evalign.register_tokenizer")
+    return name
+
+
 @dataclass(frozen=True)
 class RougeOptions(Metric):
     """The options. Each is stored in one form, so that equal metrics are equal: a mode's own default is `auto`."""
@@ -38,7 +48,8 @@ class RougeOptions(Metric):
     explainer: ClassVar[str] = "rouge:explain_rouge"
 
     mode: str = option("paper", "Lin 2004 for every language, or the program ROUGE-1.5.5 in every digit", MODES)
-    tokens: str = option("auto", "auto is unicode; ascii is rouge-score's", ("auto", "unicode", "ascii"))
+    tokens: str = option("auto", "auto is unicode; ascii is rouge-score's; or the name of a registered tokenizer",
+                         parse=tokenizer_name)  # fmt: skip
     stem: str = option("false", "true is English; or a Snowball language, or nltk-porter, rouge-score's own", STEMS)
     stopwords: bool = option(False, "leave out English function words (rouge155: the script's list)")
     alpha: float = option(0.5, "weight of precision in F: 0 is recall alone, 1 precision alone")

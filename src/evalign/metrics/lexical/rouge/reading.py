@@ -21,7 +21,7 @@ from evalign.text.porter import nltk_porter, rouge155_porter
 from evalign.text.sentences import SPLITTERS, UNSPLIT
 from evalign.text.stemming import snowball
 from evalign.text.stopwords import ENGLISH
-from evalign.text.words import TOKENISERS, ascii_words, many_ascii_words
+from evalign.text.words import BUILT_IN, ascii_words, many_ascii_words, words_by
 
 CACHE_BYTES = 64_000_000  # roughly: texts and letters of a hundred thousand sentences
 BYTES_PER_TEXT = 300  # beside its characters and letters
@@ -90,6 +90,7 @@ class Reader:
         self._read = self._by_script if options.tokens == "rouge155" else self._by_paper
         # Every word is one letter.
         self._plain = not (options.stopwords or options.words or options.bytes) and options.sentences in UNSPLIT
+        self._plain = self._plain and options.tokens in BUILT_IN
         self._lock = Lock()
         self._clear()
 
@@ -145,10 +146,10 @@ class Reader:
             encoded = text.encode("utf-8", "surrogatepass")
             dropped = max(0, len(encoded) - self.options.bytes)
             text = encoded[: self.options.bytes].decode("utf-8", "ignore")
-        split, tokenise = SPLITTERS[self.options.sentences], TOKENISERS[self.options.tokens]
+        split = SPLITTERS[self.options.sentences]
         sentences = []
         for sentence in split(text):
-            words = tokenise(sentence)
+            words = words_by(self.options.tokens, sentence)
             if self.options.words:
                 dropped += max(0, len(words) - room)
                 words = words[:room]

@@ -22,7 +22,7 @@ from evalign.metrics.registry import metric_class
 from evalign.metrics.spec import format_spec
 from evalign.render.explain.parts import score_pair
 from evalign.render.explain.rouge.arithmetic import f_fraction, precision_and_recall
-from evalign.render.explain.rouge.steps import Pair, grams, read_pair, word_pairs
+from evalign.render.explain.rouge.steps import Pair, counted_grams, read_pair, word_pairs
 
 LISTED = 12  # words, n-grams, sentences or runs that are named
 LISTED_CELLS = 10**6  # words times words of texts whose paths and pairs of words are looked for
@@ -171,7 +171,7 @@ def _arithmetic(metric: Any, pair: Pair, scores: Mapping[str, float]) -> tuple[s
 
 
 def _ngrams(metric: RougeN, pair: Pair) -> str:
-    both = grams(pair.candidate.letters, metric.n) & grams(pair.reference.letters, metric.n)
+    both = counted_grams(metric, pair.candidate.letters) & counted_grams(metric, pair.reference.letters)
     return f"in both: {_named(pair, both)}"
 
 

@@ -53,7 +53,7 @@ def steps(metric: Rouge, pair: Pair) -> list[RenderableType]:
 
 
 def _ngrams(metric: RougeN, pair: Pair) -> list[RenderableType]:
-    candidate, reference = (grams(reading.letters, metric.n) for reading in (pair.candidate, pair.reference))
+    candidate, reference = (counted_grams(metric, reading.letters) for reading in (pair.candidate, pair.reference))
     both = candidate & reference
     rows = [(pair.text(gram), str(candidate[gram]), str(reference[gram]), str(hit)) for gram, hit in both.items()]
     return [
@@ -63,6 +63,12 @@ def _ngrams(metric: RougeN, pair: Pair) -> list[RenderableType]:
         line(f"{both.total()} hits"),
         *_listed("only in the reference", [pair.text(gram) for gram in reference - both]),
     ]
+
+
+def counted_grams(metric: RougeN, letters: str) -> Counter[str]:
+    """The n-grams of a text and how often each counts."""
+    found = grams(letters, metric.n)
+    return Counter(set(found)) if metric.exclusive else found
 
 
 def grams(letters: str, order: int) -> Counter[str]:

@@ -2,26 +2,28 @@
 
 Defined as in EASSE: counts are summed over rows, so that they give the corpus score, and scores lie between 0 and 100.
 EASSE's default averages F1 over the orders 1 to 4; `formula=paper` takes F1 of averaged precision and recall, and the
-paper's own score is `formula=paper, deletion=precision`.
+paper's own score is `formula=paper, deletion=precision`. `formula=script` is the authors' script as corrected in
+tensor2tensor and `evaluate`, sentence by sentence (`script.py`).
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 from evalign.metrics.base import Metric, Scorer
 from evalign.metrics.lexical.bleu import BLEU, TOKENISERS
+from evalign.metrics.lexical.moses import MOSES, moses_version, moses_words
 from evalign.metrics.lexical.sacrebleu_adapter import engine
+from evalign.metrics.lexical.sari.counts import ORDERS, harmonic, sari_counts
+from evalign.metrics.lexical.sari.script import script_scores
 from evalign.metrics.options import option
 from evalign.metrics.signature import Signature
 from evalign.types import Row, Segment
 from evalign.version import __version__
 
-ORDERS = (1, 2, 3, 4)
 OPERATIONS = ("add", "keep", "delete")
 
 
@@ -56,10 +58,18 @@ class SARI(Metric):
     pools: ClassVar[bool] = True  # counts are summed over rows, as EASSE's corpus_sari does
     explainer: ClassVar[str] = "simplification:explain_sari"
 
-    formula: str = option("macro", "mean of the orders' F1, or the paper's F1 of mean P and R", ("macro", "paper"))
-    deletion: str = option("f1", "how deleting is scored; the paper uses precision", ("f1", "precision"))
-    tokenize: str = option("13a", "sacrebleu's tokeniser", TOKENISERS)
+    formula: str = option("macro", "mean of the orders' F1; the paper's F1 of mean P and R; or script, as in evaluate",
+                          ("macro", "paper", "script"))  # fmt: skip
+    deletion: str = option("f1", "how deleting is scored; the paper and formula=script use precision",
+                           ("f1", "precision"))  # fmt: skip
+    tokenize: str = option("13a", "sacrebleu's tokeniser; moses needs sacremoses", (*TOKENISERS, MOSES))
     lowercase: bool = option(True, "compare without case")
+    legacy: bool = option(False, "EASSE's: the source is split at spaces only, with its case, as in older results")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.formula == "script":  # one form of what is the same
+            object.__setattr__(self, "deletion", "precision")
 
     def scorer(self, rows: Iterable[Row] | None = None) -> SARIScorer:
         """Builds the tokeniser."""
@@ -67,6 +77,8 @@ class SARI(Metric):
 
     def from_totals(self, totals: Sequence[float], rows: int) -> dict[str, float]:
         """The score of counts, of one row or summed over rows."""
+        if self.formula == "script":
+            return {"score": 100 * sum(totals) / 3 / rows}  # the mean of sentences
         add, keep, delete = self.operation_scores(operations(totals)).values()
         return {"score": 100 * (add + keep + delete) / 3}
 
@@ -76,12 +88,19 @@ class SARI(Metric):
 
     def tokens(self, text: str) -> list[str]:
         """Words as they are compared."""
+        if self.tokenize == MOSES:
+            return moses_words(text.lower() if self.lowercase else text)
         return engine(BLEU(tokenize=self.tokenize, lowercase=self.lowercase), "sentence").prepared(text).split()
+
+    def source_tokens(self, text: str) -> list[str]:
+        """The source's words: with `legacy` what stands between spaces."""
+        return text.split() if self.legacy else self.tokens(text)
 
     @classmethod
     def from_signature(cls, signature: Signature) -> Self:
         """The metric whose numbers carry this signature."""
-        return cls(signature["formula"], signature["del"], signature["tok"], signature["case"] == "lc")
+        legacy = signature.settings.get("source") == "raw"
+        return cls(signature["formula"], signature["del"], signature["tok"], signature["case"] == "lc", legacy)
 
     def _operation_score(self, name: str, orders: Sequence[Operation]) -> float:
         precision = _mean(counts.precision for counts in orders)
@@ -98,6 +117,9 @@ class SARIScorer(Scorer):
     def __init__(self, metric: SARI) -> None:
         self.metric = metric
         settings = {"formula": metric.formula, "del": metric.deletion, "case": "lc" if metric.lowercase else "mixed"}
+        settings |= {"source": "raw"} if metric.legacy else {}
+        if metric.tokenize == MOSES:
+            settings["sacremoses"] = moses_version()
         self.signature = Signature(metric.name, settings | {"tok": metric.tokenize, "v": __version__})
 
     def score(self, rows: list[Row]) -> list[Segment]:
@@ -105,54 +127,24 @@ class SARIScorer(Scorer):
         return [self._segment(row) for row in rows]
 
     def _segment(self, row: Row) -> Segment:
-        source, candidate = self.metric.tokens(str(row.source)), self.metric.tokens(row.candidate)
+        source, candidate = self.metric.source_tokens(str(row.source)), self.metric.tokens(row.candidate)
         references = [self.metric.tokens(text) for text in row.references]
-        statistics = sari_counts(source, candidate, references)
         flags = {} if source else {"empty-source": 1}
-        if not candidate or not any(references):
+        empty = not candidate or not any(references)
+        if self.metric.formula == "script":
+            orders = script_scores(source, candidate, references)
+            statistics = (0.0, 0.0, 0.0) if empty else tuple(map(_mean, zip(*orders, strict=True)))
+        else:
+            statistics = sari_counts(source, candidate, references)
+        if empty:
             return Segment(row.id, {"score": self.metric.worst}, flags | {"empty": 1}, statistics=statistics)
         return Segment(row.id, self.metric.from_totals(statistics, 1), flags, statistics=statistics)
-
-
-def sari_counts(
-    source: Sequence[str], candidate: Sequence[str], references: Sequence[Sequence[str]]
-) -> tuple[float, ...]:
-    """Right, done and wanted of every order for adding, then keeping, then deleting: 36 numbers.
-
-    With r references all counts of source and candidate are taken r times, to be compared with the references' sums;
-    adding looks at distinct n-grams only.
-    """
-    add, keep, delete = [], [], []
-    for order in ORDERS:
-        own, origin = _ngrams(candidate, order), _ngrams(source, order)
-        wanted = sum((_ngrams(text, order) for text in references), Counter[Any]())
-        added = set(own) - set(origin)
-        add += [len(added & set(wanted)), len(added), len(set(wanted) - set(origin))]
-        own, origin = _times(own, len(references)), _times(origin, len(references))
-        in_both = own & origin
-        keep += [(in_both & wanted).total(), in_both.total(), (origin & wanted).total()]
-        deleted, superfluous = origin - own, origin - wanted
-        delete += [(deleted & superfluous).total(), deleted.total(), superfluous.total()]
-    return tuple(map(float, (*add, *keep, *delete)))
 
 
 def operations(statistics: Sequence[float]) -> dict[str, list[Operation]]:
     """The counts by operation and order."""
     triples = iter([Operation(*statistics[place : place + 3]) for place in range(0, len(statistics), 3)])
     return {name: list(islice(triples, len(ORDERS))) for name in OPERATIONS}
-
-
-def harmonic(precision: float, recall: float) -> float:
-    """F1; 0 of nothing."""
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-
-
-def _ngrams(tokens: Sequence[str], order: int) -> Counter[Any]:
-    return Counter(zip(*(tokens[start:] for start in range(order)), strict=False))
-
-
-def _times(counts: Counter[Any], factor: int) -> Counter[Any]:
-    return Counter({ngram: count * factor for ngram, count in counts.items()})
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -1,0 +1,1 @@
+"""SARI: n-grams added, kept and deleted by a simplification."""
