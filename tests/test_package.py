@@ -17,13 +17,13 @@ from evalign.metrics.registry import METRICS, metric_class
 
 ROOT = Path(evalign.__file__).parent
 LEVELS = [
-    ("types", "errors", "atomic_files", "cancellation", "malloc_trim", "version"),
+    ("types", "errors", "atomic_files", "cancellation", "folder_lock", "malloc_trim", "version"),
     ("text", "matching", "stats"),
     ("encoders", "losses"),
     ("metrics",),
     ("data",),
     ("analysis", "tuning", "render"),
-    ("studies",),
+    ("studies", "batch"),
     ("testing",),
     ("server", "cli", "__main__"),
 ]

@@ -18,6 +18,7 @@ from evalign.version import __version__
 
 COMMANDS = {
     "score": "Score candidates against references.",
+    "batch": "Score many rows in shards: resumable, in several processes.",
     "compare": "Compare systems: is the difference real?",
     "meta": "Judge metrics by their agreement with people.",
     "audit": "Report on a metric: data, agreement, cost, robustness.",

@@ -141,21 +141,24 @@ class TableFile:
 
     def __iter__(self) -> Iterator[Row]:
         for number, (place, record) in enumerate(READERS[self.kind()](self.path, self.columns), 1):
-            yield _row(record, self.columns, place, number)
+            yield make_row(record, self.columns, place, str(number))
 
     def kind(self) -> str:
         """The format: as given, or by the file's name."""
-        if self.format is not None:
-            return self.format
-        name = Path(self.path.removesuffix(".gz"))
-        kind = {".json": "jsonl", ".ndjson": "jsonl"}.get(name.suffix, name.suffix.removeprefix("."))
-        if self.path == STDIN:
-            return "jsonl"
-        if kind not in FORMATS:
-            raise FileFormatError(
-                f"{self.path}: cannot tell its format from its name; give --input-format ({', '.join(FORMATS)})"
-            )
-        return kind
+        return "jsonl" if self.path == STDIN and self.format is None else format_of(self.path, self.format)
+
+
+def format_of(path: str, given: str | None = None) -> str:
+    """The format of a table: as given, or by the file's name."""
+    if given is not None:
+        return given
+    name = Path(path.removesuffix(".gz"))
+    kind = {".json": "jsonl", ".ndjson": "jsonl"}.get(name.suffix, name.suffix.removeprefix("."))
+    if kind not in FORMATS:
+        raise FileFormatError(
+            f"{path}: cannot tell its format from its name; give --input-format ({', '.join(FORMATS)})"
+        )
+    return kind
 
 
 Record = tuple[str, Mapping[str, Any]]  # where it stands, for messages; its fields
@@ -219,10 +222,11 @@ READERS: dict[str, Callable[[str, Columns], Iterator[Record]]] = {
 }
 
 
-def _row(record: Mapping[str, Any], columns: Columns, place: str, number: int) -> Row:
+def make_row(record: Mapping[str, Any], columns: Columns, place: str, name: str) -> Row:
+    """The row of a record's fields; `place` is for messages, `name` its id if the record has none."""
     source = record.get(columns.source)
     return Row(
-        id=str(number if record.get(columns.id) is None else record[columns.id]),
+        id=name if record.get(columns.id) is None else str(record[columns.id]),
         candidate=_text(_field(record, columns.candidate, place), columns.candidate, place),
         references=tuple(_references(record, columns, place)),
         source=None if source is None else _text(source, columns.source, place),

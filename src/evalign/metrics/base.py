@@ -174,10 +174,10 @@ def score_blocks(
                 scorer.settle()
             if number == 0 and all(map(metric.lacks, block)):
                 metric.check_needs(block)  # nobody has it: a wrong file, not a bad row
-            yield (metric, scorer), block, _scored(metric, scorer, block) if failed_alone else scorer.score(block)
+            yield (metric, scorer), block, score_block(metric, scorer, block) if failed_alone else scorer.score(block)
 
 
-def _scored(metric: Metric, scorer: Scorer, block: list[Row]) -> list[Segment]:
+def score_block(metric: Metric, scorer: Scorer, block: list[Row]) -> list[Segment]:
     """One segment per row; rows that lack something or break the scorer have an error instead of scores."""
     complete = [row for row in block if metric.lacks(row) is None]
     try:

@@ -5,13 +5,14 @@ They parse back to an equal value; `evalign.metric` accepts one and rebuilds the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from evalign.errors import SpecError
 
 SAFE = " @+/=.,-_()[]~"  # everything else that could be taken for '|' or ':' is percent-encoded
+REFERENCES = "nrefs"  # the one entry of a signature that depends on the rows: how many references each has
 
 
 @dataclass(frozen=True)
@@ -48,3 +49,14 @@ class Signature:
             except UnicodeDecodeError:
                 raise SpecError(f"signature {text!r}: the %-escapes of {value!r} are no text") from None
         return cls(name, settings)
+
+
+def common_signature(signatures: Sequence[str]) -> str:
+    """The signature of all rows, as if they had been scored at once: numbers of references that differ are `var`."""
+    parsed = [Signature.parse(signature) for signature in dict.fromkeys(signatures)]
+    counts = {part.settings[REFERENCES] for part in parsed if REFERENCES in part.settings}
+    if len({(part.name, *(item for item in part.settings.items() if item[0] != REFERENCES)) for part in parsed}) > 1:
+        raise SpecError(f"the parts of a result have different signatures: {' and '.join(map(str, parsed))}")
+    whole = max(parsed, key=lambda part: len(part.settings))  # one that has not seen a row does not count references
+    count = {REFERENCES: counts.pop() if len(counts) == 1 else "var"} if counts else {}
+    return str(Signature(whole.name, {**whole.settings, **count}))

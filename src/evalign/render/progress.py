@@ -8,7 +8,17 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 PATIENCE = 1.0
 
@@ -21,6 +31,14 @@ class Advance(Protocol):
         ...
 
 
+class RateColumn(ProgressColumn):
+    """How many are finished in a second."""
+
+    def render(self, task: Task) -> Text:
+        """Nothing as long as nothing is finished."""
+        return Text("" if task.speed is None else f"{task.speed:,.0f}/s")
+
+
 @contextmanager
 def progress(what: str, total: int | None = None, console: Console | None = None) -> Iterator[Advance]:
     """Yields a function to call for every finished row; nothing is drawn off a terminal."""
@@ -28,6 +46,7 @@ def progress(what: str, total: int | None = None, console: Console | None = None
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        RateColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=console or Console(stderr=True),

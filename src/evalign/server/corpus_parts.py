@@ -14,14 +14,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalign.analysis.scoring import Result
+from evalign.errors import SpecError
 from evalign.metrics.base import Metric
-from evalign.metrics.signature import Signature
+from evalign.metrics.signature import common_signature
 from evalign.server.errors import ApiError
 from evalign.server.pair_requests import pooled_scores
 from evalign.server.request_models import EarlierResult
 from evalign.types import Row, Segment
-
-REFERENCES = "nrefs"  # the one entry of a signature that depends on the rows: how many references each has
 
 
 def results_so_far(
@@ -82,14 +81,10 @@ def _column_sums(rows: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _common_signature(signatures: Sequence[str]) -> str:
-    """The signature of all rows, as if they had been scored at once: numbers of references that differ are `var`."""
-    parsed = [Signature.parse(signature) for signature in dict.fromkeys(signatures)]
-    counts = {part.settings[REFERENCES] for part in parsed if REFERENCES in part.settings}
-    if len({(part.name, *(item for item in part.settings.items() if item[0] != REFERENCES)) for part in parsed}) > 1:
-        raise _unfit("all results of a metric have its signature")
-    whole = max(parsed, key=lambda part: len(part.settings))  # one that has not seen a row does not count references
-    count = {REFERENCES: counts.pop() if len(counts) == 1 else "var"} if counts else {}
-    return str(Signature(whole.name, {**whole.settings, **count}))
+    try:
+        return common_signature(signatures)
+    except SpecError:
+        raise _unfit("all results of a metric have its signature") from None
 
 
 def _unfit(expected: str) -> ApiError:

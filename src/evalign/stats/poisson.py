@@ -101,7 +101,9 @@ def pearson_from_sums(sums: Floats, rows: float) -> float:
 
 def row_keys(ids: Sequence[object]) -> npt.NDArray[np.uint64]:
     """64 bits of each id; equal ids, written as text, have equal keys on every machine."""
-    digests = b"".join(hashlib.blake2b(str(label).encode(), digest_size=8).digest() for label in ids)
+    digests = b"".join(
+        hashlib.blake2b(str(label).encode("utf-8", "surrogatepass"), digest_size=8).digest() for label in ids
+    )
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 

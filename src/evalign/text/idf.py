@@ -82,9 +82,13 @@ class IDFTable:
 
     def save(self, path: str | Path) -> None:
         """Writes JSON, whole or not at all."""
-        plain = {"format": FORMAT, "tokenizer": self.tokenizer, "documents": self.documents}
         with whole_file(Path(path)) as stream:
-            json.dump(plain | {"df": {str(key): self.frequencies[key] for key in sorted(self.frequencies)}}, stream)
+            stream.write(self.to_json())
+
+    def to_json(self) -> str:
+        """The text of the file."""
+        plain = {"format": FORMAT, "tokenizer": self.tokenizer, "documents": self.documents}
+        return json.dumps(plain | {"df": {str(key): self.frequencies[key] for key in sorted(self.frequencies)}})
 
     @classmethod
     def load(cls, path: str | Path) -> IDFTable:

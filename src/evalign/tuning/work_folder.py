@@ -6,19 +6,12 @@ In: the target DIR. Out: its work folder, locked while the run lasts; the system
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from evalign import folder_lock
 from evalign.errors import FileFormatError
-
-try:
-    import fcntl
-except ImportError:  # Windows: nobody looks after two runs at once there
-    fcntl = None  # type: ignore[assignment]
-
-LOCK = "lock"
 
 
 def work_folder(target: Path) -> Path:
@@ -45,44 +38,6 @@ def check_target(target: Path) -> None:
         raise FileFormatError(f"{target}: cannot be written ({error.strerror or error})") from error
 
 
-@contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
+def alone_in(folder: Path) -> AbstractContextManager[None]:
     """Makes the folder and keeps every other run out of it; an error if one is in it."""
-    try:
-        held = _locked(folder)
-    except BlockingIOError:
-        raise FileFormatError(
-            f"{folder}: another run is training into this folder; wait for it, or choose another -o"
-        ) from None
-    except OSError as error:
-        raise FileFormatError(f"{folder}: cannot be written ({error.strerror or error})") from error
-    try:
-        yield
-    finally:
-        if held is not None:
-            os.close(held)
-
-
-def _locked(folder: Path) -> int | None:
-    """The open lock file, locked; None where the platform or the file system has no such locks."""
-    while True:
-        folder.mkdir(exist_ok=True)
-        if fcntl is None:
-            return None
-        try:
-            held = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-        except FileNotFoundError:
-            continue  # the run that was in the folder ended and removed it in between
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(held), (folder / LOCK).stat()):
-                return held
-        except BlockingIOError:
-            os.close(held)
-            raise
-        except FileNotFoundError:
-            pass  # removed after it was opened, as above
-        except OSError:
-            os.close(held)
-            return None
-        os.close(held)
+    return folder_lock.alone_in(folder, "another run is training into this folder; wait for it, or choose another -o")

@@ -1,0 +1,196 @@
+"""`evalign batch`: many rows in shards that survive a kill; run, watched, checked, merged and shown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evalign.atomic_files import whole_file
+from evalign.batch.engine import Engine, LocalEngine
+from evalign.batch.job import StoredJob
+from evalign.batch.manifest import Entry, Manifest
+from evalign.batch.outputs import ENCODERS
+from evalign.batch.report import job_document
+from evalign.batch.run import Request, run_job
+from evalign.batch.summary import Summary, shard_file, summarise
+from evalign.batch.worker import Work
+from evalign.cli.inputs import column_options
+from evalign.cli.options import embeddings_option, metrics_option, parse_metrics, print_result
+from evalign.data.rows import Columns
+from evalign.errors import FileFormatError, InputError
+from evalign.render.export import write_html
+from evalign.render.progress import progress
+from evalign.render.score_tables import FORMATS
+
+STOPPED = 130
+ENGINES: dict[str, Callable[[int], Engine]] = {"local": LocalEngine}
+folder_argument = click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+
+
+@click.group()
+def batch() -> None:
+    """Score many rows in shards: resumable, in several processes.
+
+    \b
+    evalign batch run 'data/*.jsonl.gz' --out scores -m bertscore -m chrf
+    evalign batch status scores
+    evalign batch merge scores --out scores.jsonl
+    """
+
+
+@batch.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="IN...")
+@click.option("--out", "folder", required=True, metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+              help="The job's folder; the same command on it goes on where a run was stopped.")  # fmt: skip
+@metrics_option
+@click.option("--engine", type=click.Choice(list(ENGINES)), default="local", show_default=True,
+              help="Where workers run: processes of this machine.")  # fmt: skip
+@click.option("--workers", type=click.IntRange(0, 256), default=0, help="Worker processes; 0: one per core.")
+@click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True,
+              help="Threads of the encoder in each worker; fixed for a job.")  # fmt: skip
+@click.option("--shard-rows", type=int, default=8192, show_default=True, help="Rows of a shard, a multiple of 1024.")
+@click.option("--format", "form", type=click.Choice(list(ENCODERS)), default="jsonl", show_default=True,
+              help="Format of the scored rows.")  # fmt: skip
+@column_options
+@embeddings_option
+def run(
+    inputs: tuple[str, ...], folder: Path, specs: tuple[str, ...], engine: str, workers: int, threads: int,
+    shard_rows: int, form: str, columns: Columns, input_format: str | None,
+) -> int:  # fmt: skip
+    """Score the rows of IN... into DIR.
+
+    \b
+    evalign batch run data.jsonl --out scores -m bertscore
+    evalign batch run part-*.csv.gz more/ s3://bucket/rows.parquet --out scores -m chrf -m bleu
+
+    IN is a JSONL, CSV, TSV or Parquet file, plain, gzipped or zstd, a pattern, a folder, or a URL (extra 'data'). A run
+    that was stopped goes on when the same command is given again. Exit code 0: all rows scored, 2: bad input, 3: some
+    rows failed (DIR/errors.jsonl says which and why), 130: stopped.
+    """
+    work = Work(folder, tuple(parse_metrics(specs, threads)), columns, form)
+    request = Request(inputs, work, shard_rows, input_format)
+    with ExitStack() as bars:
+        last = ExitStack()
+        bars.callback(lambda: last.close())
+
+        def watch(what: str, total: int) -> Callable[[int], Any]:
+            last.close()
+            return last.enter_context(progress(what, total or None))
+
+        try:
+            outcome = run_job(request, ENGINES[engine](workers or os.cpu_count() or 1), watch)
+        except KeyboardInterrupt:
+            last.close()
+            click.echo(f"evalign: stopped; {_state(StoredJob.open(folder))}; the same command goes on", err=True)
+            return STOPPED
+    _tell(outcome.summary)
+    for note in outcome.notes:
+        click.echo(f"evalign: {note}", err=True)
+    return 3 if outcome.summary.failed else 0
+
+
+@batch.command()
+@folder_argument
+def status(folder: Path) -> None:
+    """Say how far the job in DIR is."""
+    job = StoredJob.open(folder)
+    click.echo(_state(job))
+    done = Manifest(folder).done("score").values()
+    seconds, rows = sum(entry.seconds for entry in done), sum(entry.rows for entry in done)
+    if seconds:
+        left = (job.rows - rows) * seconds / rows
+        click.echo(
+            f"{rows / seconds:.0f} rows a second and worker" + (f"; {left:.0f} s of one worker left" if left else "")
+        )
+
+
+@batch.command()
+@folder_argument
+def verify(folder: Path) -> None:
+    """Compare every finished file in DIR with its hash in the manifest."""
+    job, manifest = StoredJob.open(folder), Manifest(folder)
+    files = [file for entry in manifest.entries.values() for file in entry.files]
+    if damaged := [file.name for file in files if not file.intact(folder)]:
+        raise FileFormatError(
+            f"{folder}: {len(damaged)} of {len(files)} files are not what was written, the first {damaged[0]}; "
+            "remove them and run the job's command again: only their shards are made anew"
+        )
+    click.echo(f"{len(files)} files are what was written; {_state(job)}")
+
+
+@batch.command()
+@folder_argument
+@click.option("--out", "target", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+              help="The scored rows of all shards in input order; without it, only the summary is made.")  # fmt: skip
+def merge(folder: Path, target: Path | None) -> None:
+    """Join the finished shards in DIR: one file, and summary.json."""
+    job = StoredJob.open(folder)
+    summary = summarise(job, _finished(job))
+    if target is not None:
+        _join(job, target)
+        click.echo(f"{target}: {summary.rows - summary.failed} rows scored, {summary.failed} failed", err=True)
+    _tell(summary)
+
+
+@batch.command()
+@folder_argument
+@click.option("--html", "page", required=True, metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--rows", "limit", type=click.IntRange(min=1), default=10_000, show_default=True,
+              help="Of more rows, so many at even distances are shown, and the worst of each metric.")  # fmt: skip
+def report(folder: Path, page: Path, limit: int) -> None:
+    """Write the page of the finished job in DIR: distributions, flags, worst rows."""
+    job = StoredJob.open(folder)
+    summary = summarise(job, _finished(job))
+    document, shown = job_document(job, summary, limit)
+    write_html(document, page)
+    some = "" if shown >= summary.rows else f", {shown} of {summary.rows} rows shown"
+    click.echo(f"{page}: written{some}", err=True)
+
+
+def _finished(job: StoredJob) -> dict[int, Entry]:
+    done = Manifest(job.folder).done("score")
+    if len(done) < job.shards:
+        raise InputError(f"{job.folder}: not finished, {_state(job)}; run the job's command again first")
+    return done
+
+
+def _state(job: StoredJob) -> str:
+    manifest = Manifest(job.folder)
+    done, counted = manifest.done("score"), manifest.done("idf")
+    totals = {name: sum(getattr(entry, name) for entry in done.values()) for name in ("scored", "flagged", "failed")}
+    rows = sum(totals.values())
+    said = f"{len(done)} of {job.shards} shards done, {rows} of {job.rows} rows"
+    said += f" ({totals['scored']} scored, {totals['flagged']} flagged, {totals['failed']} failed)" if rows else ""
+    return said + (f"; IDF counted on {len(counted)}" if counted and len(done) < job.shards else "")
+
+
+def _tell(summary: Summary) -> None:
+    print_result(FORMATS, next(iter(FORMATS)), summary.results)
+    click.echo(
+        f"{summary.rows} rows: {summary.scored} scored, {summary.flagged} flagged, {summary.failed} failed", err=True
+    )
+    if summary.duplicate_ids:
+        click.echo(
+            f"evalign: {summary.duplicate_ids} ids occur more than once, such as {summary.duplicate!r}; all their "
+            "rows are scored, and resampled together",
+            err=True,
+        )
+
+
+def _join(job: StoredJob, target: Path) -> None:
+    """The shards' rows as one file."""
+    if job.form == "jsonl":
+        with whole_file(target, binary=True) as stream:
+            for number in range(job.shards):
+                stream.write(shard_file(job, number).read_bytes())
+        return
+    import pyarrow.parquet
+
+    tables = [pyarrow.parquet.read_table(shard_file(job, number)) for number in range(job.shards)]
+    with whole_file(target, binary=True) as stream:
+        pyarrow.parquet.write_table(pyarrow.concat_tables(tables, promote_options="default"), stream)

@@ -1,0 +1,198 @@
+"""A batch job: the same summary for any sharding, resumable, and every row accounted for."""
+
+import json
+import time
+
+import pytest
+
+from batch_jobs import content, ids, made_rows, run, write_rows
+from evalign.analysis.scoring import score_source
+from evalign.batch.manifest import MANIFEST, Manifest
+from evalign.batch.run import BUSY
+from evalign.data.rows import Columns, TableFile
+from evalign.errors import FileFormatError, SpecError
+from evalign.folder_lock import alone_in
+from evalign.metrics.registry import metric
+
+SPECS = ("bertscore(model=fake, idf=references)", "chrf", "rouge1(mode=rouge155)")
+
+
+@pytest.fixture
+def data(tmp_path):
+    return write_rows(tmp_path / "in.jsonl", made_rows(2300))
+
+
+class StopError(Exception):
+    """Ends a run from inside, as a kill would."""
+
+
+def stopping_after(shards):
+    """A watch that ends the run when so many shards are in the manifest."""
+    seen = []
+
+    def watch(what, total):
+        def advance(rows):
+            if what == "scoring":
+                seen.append(rows)
+                if len(seen) == shards:
+                    raise StopError
+
+        return advance
+
+    return watch
+
+
+def test_any_sharding_gives_the_same_bytes_and_the_scores_of_score(tmp_path):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(1100))
+    outcomes = [run(data, tmp_path / str(rows), SPECS, shard_rows=rows) for rows in (1024, 2048)]
+    assert content(tmp_path / "1024") == content(tmp_path / "2048")
+    assert [outcome.made for outcome in outcomes] == [2, 1]
+    expected = score_source(TableFile(str(data), Columns()), [metric(spec) for spec in SPECS])
+    results = {(result.system, result.metric): result.to_dict() for result in outcomes[0].summary.results}
+    assert results == {(result.system, result.metric): result.to_dict() for result in expected}
+    for entry in json.loads((tmp_path / "1024" / "summary.json").read_bytes())["results"]:
+        for name, (low, high) in entry["bootstrap"].items():
+            assert low < entry.get("corpus", entry["scores"])[name] < high
+
+
+@pytest.mark.slow
+def test_1_3_and_17_shards_and_two_workers_give_the_same_bytes(tmp_path):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(34_000))
+    specs = (*SPECS[:2], "bleu", "rouge1")
+    made = [run(data, tmp_path / str(rows), specs, shard_rows=rows).made for rows in (34 * 1024, 12 * 1024, 2048)]
+    run(data, tmp_path / "two", specs, shard_rows=2048, workers=2)
+    assert made == [1, 3, 17]
+    whole = content(tmp_path / str(34 * 1024))
+    assert all(content(tmp_path / name) == whole for name in (str(12 * 1024), "2048", "two"))
+
+
+def test_a_stopped_run_goes_on_from_the_manifest(tmp_path, data):
+    run(data, tmp_path / "whole")
+    with pytest.raises(StopError):
+        run(data, tmp_path / "cut", watch=stopping_after(1))
+    assert len(Manifest(tmp_path / "cut").done("score")) == 1
+    assert run(data, tmp_path / "cut").made == 2
+    assert content(tmp_path / "cut") == content(tmp_path / "whole")
+    assert run(data, tmp_path / "cut").made == 0
+
+
+def test_a_torn_line_of_the_manifest_is_ignored_and_its_shard_made_again(tmp_path, data):
+    run(data, tmp_path / "out")
+    before = content(tmp_path / "out")
+    manifest = tmp_path / "out" / MANIFEST
+    manifest.write_bytes(manifest.read_bytes()[:-20])
+    assert run(data, tmp_path / "out").made == 1
+    assert content(tmp_path / "out") == before
+    assert len([json.loads(line) for line in manifest.read_bytes().splitlines()]) == 3
+
+
+def test_a_file_that_was_removed_is_made_again(tmp_path, data):
+    run(data, tmp_path / "out")
+    (tmp_path / "out" / "shards" / "000001.jsonl").unlink()
+    assert run(data, tmp_path / "out").made == 1
+
+
+def test_another_run_in_the_folder_is_refused(tmp_path, data):
+    with alone_in(tmp_path / "out", ""), pytest.raises(FileFormatError, match=BUSY):
+        run(data, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"specs": ("rouge2",)}, "another value of -m"),
+        ({"shard_rows": 2048}, "another value of --shard-rows"),
+        ({"form": "parquet"}, "another value of --format"),
+        ({"candidate": "output"}, "another value of the fields"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_other_options_are_refused(tmp_path, changed, reason):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(5))
+    run(data, tmp_path / "out")
+    with pytest.raises(SpecError, match=reason):
+        run(data, tmp_path / "out", **changed)
+
+
+def test_other_input_is_refused(tmp_path):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(5))
+    run(data, tmp_path / "out")
+    write_rows(data, made_rows(5, seed=2))
+    with pytest.raises(SpecError, match=r"in\.jsonl is not what it was"):
+        run(data, tmp_path / "out")
+    more = write_rows(tmp_path / "more.jsonl", made_rows(5))
+    with pytest.raises(SpecError, match=r"without the input file .*more\.jsonl"):
+        run([write_rows(data, made_rows(5)), more], tmp_path / "out")
+
+
+def test_input_that_changes_while_the_job_runs_is_noticed_and_can_be_put_back(tmp_path, data):
+    original = data.read_bytes()
+
+    def watch(what, total):
+        def advance(rows):
+            if what == "scoring":
+                data.write_bytes(original[:-40] + original[-40:].replace(b"a", b"e"))
+
+        return advance
+
+    with pytest.raises(FileFormatError, match="changed while the job ran"):
+        run(data, tmp_path / "out", watch=watch)
+    data.write_bytes(original)
+    run(data, tmp_path / "out")
+    run(data, tmp_path / "whole")
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
+def test_a_clock_that_goes_backwards_changes_nothing(tmp_path, monkeypatch):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(1100))
+    run(data, tmp_path / "whole")
+    now = iter(range(10**9, 0, -1000))
+    monkeypatch.setattr(time, "time", lambda: float(next(now)))
+    with pytest.raises(StopError):
+        run(data, tmp_path / "out", watch=stopping_after(1))
+    assert run(data, tmp_path / "out").made == 1
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
+def test_bad_rows_are_told_with_file_and_line_and_all_rows_are_accounted_for(tmp_path):
+    lines = [json.dumps(row).encode() for row in made_rows(6)]
+    lines[1] = b"{not json"
+    lines[2] = b'{"candidate": "\xff", "references": ["a"]}'
+    lines[3] = b'{"candidate": "a", "references": []}'
+    lines[4] = b'["a list"]'
+    data = tmp_path / "in.jsonl"
+    data.write_bytes(b"\n".join(lines) + b"\n\n")
+    summary = run(data, tmp_path / "out").summary
+    assert (summary.rows, summary.scored, summary.flagged, summary.failed) == (6, 1, 1, 4)
+    errors = [json.loads(line) for line in content(tmp_path / "out")[1].splitlines()]
+    said = {error["line"]: error["error"] for error in errors}
+    assert {error["file"] for error in errors} == {str(data)}
+    for line, words in {2: "not JSON", 3: "not UTF-8", 4: "needs references", 5: "JSON object"}.items():
+        assert words in said[line]
+
+
+def test_duplicate_ids_are_counted_and_scored(tmp_path):
+    rows = [*made_rows(5), *made_rows(2)]
+    summary = run(write_rows(tmp_path / "in.jsonl", rows), tmp_path / "out").summary
+    assert (summary.rows, summary.duplicate_ids, summary.duplicate) == (7, 2, "r0")
+
+
+def test_rows_without_ids_of_several_files_get_ids_of_their_own(tmp_path):
+    rows = [{key: row[key] for key in ("candidate", "references")} for row in made_rows(3)]
+    files = [write_rows(tmp_path / name, rows) for name in ("a.jsonl", "b.jsonl")]
+    assert run(files, tmp_path / "out").summary.duplicate_ids == 0
+    assert ids(tmp_path / "out") == [f"{name}:{number}" for name in ("a.jsonl", "b.jsonl") for number in (1, 2, 3)]
+
+
+def test_parquet_holds_the_same_scores(tmp_path):
+    pytest.importorskip("pyarrow")
+    data = write_rows(tmp_path / "in.jsonl", made_rows(1100))
+    lines = run(data, tmp_path / "lines", SPECS[1:]).summary
+    table = run(data, tmp_path / "table", SPECS[1:], form="parquet").summary
+    assert table.to_json() == lines.to_json()
+
+
+def test_a_folder_with_other_files_is_left_alone(tmp_path):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(5))
+    with pytest.raises(FileFormatError, match=r"holds other files \(in\.jsonl\)"):
+        run(data, tmp_path)

@@ -1,0 +1,75 @@
+"""Batch jobs for tests: rows in a file, a job over them, and what its folder must hold in the end."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+from evalign.batch.engine import LocalEngine
+from evalign.batch.run import Request, run_job
+from evalign.batch.worker import Work
+from evalign.data.rows import Columns
+from evalign.metrics.registry import metric
+
+WORDS = [
+    "the",
+    "a",
+    "cat",
+    "dog",
+    "sat",
+    "on",
+    "mat",
+    "bank",
+    "raised",
+    "rates",
+    "again",
+    "once",
+    "more",
+    "central",
+    "house",
+    "green",
+    "blue",
+    "walks",
+    "quickly",
+]
+LIGHT = ("rouge1",)
+
+
+def made_rows(count, seed=1):
+    """Pairs with ids, two systems, and an empty candidate now and then."""
+    draw = random.Random(seed)
+    for number in range(count):
+        reference = draw.choices(WORDS, k=draw.randint(3, 12))
+        candidate = [word if draw.random() < 0.7 else draw.choice(WORDS) for word in reference]
+        text = " ".join(candidate) if number % 97 else ""
+        yield {"id": f"r{number}", "system": "ab"[number % 2], "candidate": text, "references": [" ".join(reference)]}
+
+
+def write_rows(path, rows):
+    path.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+    return path
+
+
+def unwatched(what, total):
+    return lambda rows: None
+
+
+def run(data, folder, specs=LIGHT, *, shard_rows=1024, workers=1, form="jsonl", watch=unwatched, **columns):
+    """Runs the job to its end, or to the error that a test expects."""
+    inputs = [str(data)] if isinstance(data, str | Path) else [str(path) for path in data]
+    work = Work(Path(folder), tuple(metric(spec) for spec in specs), Columns(**columns), form)
+    return run_job(Request(inputs, work, shard_rows), LocalEngine(workers), watch)
+
+
+def content(folder):
+    """What must be the same in any two runs: all scored rows in order, the errors, the summary; and no torn file."""
+    folder = Path(folder)
+    assert not [path for path in folder.rglob("*") if path.name.endswith(".part")]
+    shards = sorted((folder / "shards").glob("*[0-9].jsonl"))
+    rows = b"".join(path.read_bytes() for path in shards)
+    return rows, (folder / "errors.jsonl").read_bytes(), (folder / "summary.json").read_bytes()
+
+
+def ids(folder):
+    return [json.loads(line)["id"] for line in content(folder)[0].splitlines()]
