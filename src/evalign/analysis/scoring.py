@@ -32,6 +32,8 @@ class Result:
     sums: dict[str, ExactSum] = field(default_factory=dict)
     flags: Counter[str] = field(default_factory=Counter)
     failed: int = 0
+    mean_intervals: dict[str, tuple[float, float]] = field(default_factory=dict)  # of `RowBootstrap`, if asked for
+    pooled_intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def add(self, segment: Segment) -> None:
         """Takes in one row; a failed one is counted and leaves the means alone."""
@@ -61,8 +63,8 @@ class Result:
 
     @cached_property
     def intervals(self) -> dict[str, tuple[float, float]]:
-        """Confidence intervals of the corpus scores, where the original program prints them."""
-        return {} if self.corpus is None else self.corpus.intervals()
+        """Confidence intervals of the corpus scores: those that the original program prints, else resampled ones."""
+        return (self.corpus.intervals() if self.corpus is not None else {}) or self.pooled_intervals
 
     def to_dict(self) -> dict[str, Any]:
         """One entry of the command line's `results`."""
@@ -72,6 +74,7 @@ class Result:
             "signature": self.signature,
             "n": self.n,
             "scores": self.scores,
+            **({"mean_intervals": self.mean_intervals} if self.mean_intervals else {}),
             **corpus_entries(self.pooled, self.intervals),
             "flags": dict(self.flags),
         }

@@ -10,6 +10,7 @@ from typing import IO
 
 import click
 
+from evalign.analysis.row_bootstrap import RowBootstrap
 from evalign.analysis.scoring import Result, score_source
 from evalign.atomic_files import whole_file
 from evalign.cli.corpus_page import PageRows, page_option, read_twice
@@ -28,6 +29,7 @@ from evalign.errors import SpecError
 from evalign.metrics.base import Metric
 from evalign.render.progress import progress
 from evalign.render.score_tables import FORMATS, SEGMENT_FORMATS, ScoredRow
+from evalign.stats.bootstrap import Resampling
 from evalign.types import Segment
 
 Emit = Callable[[Result, Segment], None]
@@ -38,19 +40,23 @@ Emit = Callable[[Result, Segment], None]
 @metrics_option
 @format_option(FORMATS)
 @click.option("--segments", metavar="FILE", help="Every row's scores, as JSON lines; '-': inside --format json or tsv.")
+@click.option("--bootstrap", "samples", type=click.IntRange(100, 100_000), metavar="N",
+              help="95 % intervals of means and corpus scores, from N resamples of rows.")  # fmt: skip
 @page_option
 @field_options
 @embeddings_option
 @threads_option
 def score(
-    given: Given, specs: tuple[str, ...], form: str, segments: str | None, page: Path | None, threads: int
-) -> int:
+    given: Given, specs: tuple[str, ...], form: str, segments: str | None, samples: int | None, page: Path | None,
+    threads: int,
+) -> int:  # fmt: skip
     """Score candidates against references.
 
     \b
     evalign score -c system.txt -r reference.txt
     evalign score -c a.txt -c b.txt -r ref1.txt -r ref2.txt -m bertscore --format latex
     evalign score data.jsonl --segments scores.jsonl
+    evalign score data.jsonl -m rouge --bootstrap 1000
     evalign score data.jsonl -m bertscore -m chrf --html report.html
 
     DATA is JSONL (fields candidate, references, and optionally id, source, system), CSV, TSV or Parquet, plain
@@ -63,13 +69,16 @@ def score(
         raise SpecError(f"--segments - goes with --format {allowed}; with others, give a file name")
     page_rows = PageRows(metrics)
     scored: list[ScoredRow] = []
-    sinks: list[Emit] = [] if page is None else [page_rows]
+    bootstrap = None if samples is None else RowBootstrap(Resampling(samples))
+    sinks: list[Emit] = [sink for sink in (page_rows if page is not None else None, bootstrap) if sink is not None]
     with ExitStack() as files:
         if segments == STDIN:
             sinks.append(lambda result, segment: scored.append((result, segment)))
         elif segments is not None:
             sinks.append(_json_lines(files.enter_context(whole_file(Path(segments)))))
         results = _run(inputs, metrics, sinks)
+    if bootstrap is not None:
+        bootstrap.finish(results, metrics)
     if page is not None:
         page_rows.write(page, inputs)
     if segments == STDIN:

@@ -26,7 +26,7 @@ def results_table(results: Sequence[Result]) -> RenderableType:
     columns = ["system", "metric", *fields, *(["corpus"] if pooled else []), "rows", "flags"]
     lines = []
     for result in results:
-        means = [f"{result.scores[name]:.4f}" if name in result.scores else "" for name in fields]
+        means = [_mean(result, name) for name in fields]
         flags = [f"{name}: {count}" for name, count in result.flags.items()]
         flags += [f"failed: {result.failed}"] if result.failed else []
         cells = [*means, *([_pooled(result)] if pooled else []), str(result.n), ", ".join(flags)]
@@ -109,6 +109,12 @@ def _json(entries: list[dict[str, Any]]) -> str:
     return json.dumps({"evalign": __version__, "results": entries}, ensure_ascii=False, indent=2)
 
 
+def _mean(result: Result, name: str) -> str:
+    """A field's mean with its interval, if there is one."""
+    ends = "\n[{:.4f}, {:.4f}]".format(*result.mean_intervals[name]) if name in result.mean_intervals else ""
+    return f"{result.scores[name]:.4f}{ends}" if name in result.scores else ""
+
+
 def _pooled(result: Result) -> str:
     """Corpus scores, by name where there are several, with their intervals where there are any."""
     lines = []
@@ -122,11 +128,26 @@ def _columns(results: Sequence[Result]) -> list[str]:
     """Mean fields, then the corpus scores of those that have them."""
     present = {name for result in results for name in result.pooled}
     fields = field_names(results)
-    return fields + [_corpus_name(name) for name in fields if name in present]
+    resampled = {name for result in results for name in _intervals(result)}
+    names = fields + [_corpus_name(name) for name in fields if name in present]
+    return [column for name in names for column in (name, *(_ends(name) if name in resampled else ()))]
+
+
+def _ends(name: str) -> tuple[str, str]:
+    """The columns of an interval's ends."""
+    return f"{name}_low", f"{name}_high"
+
+
+def _intervals(result: Result) -> dict[str, tuple[float, float]]:
+    """The resampled intervals by column; those of an original program are in JSON and in the table only."""
+    pooled = {_corpus_name(name): ends for name, ends in result.pooled_intervals.items()}
+    return result.mean_intervals | (pooled if result.intervals == result.pooled_intervals else {})
 
 
 def _values(result: Result) -> dict[str, float]:
-    return result.scores | {_corpus_name(name): value for name, value in result.pooled.items()}
+    intervals = _intervals(result).items()
+    ends = dict(pair for name, values in intervals for pair in zip(_ends(name), values, strict=True))
+    return result.scores | {_corpus_name(name): value for name, value in result.pooled.items()} | ends
 
 
 def _corpus_name(name: str) -> str:

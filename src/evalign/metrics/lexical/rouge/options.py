@@ -121,6 +121,8 @@ class RougeOptions(Metric):
         settings |= {"tokens": self.reading().tokens, "multiref": self.rule}
         if "sentences" in settings:
             settings["sentences"] = self.reading().sentences
+        if settings.get("exclusive") == "false":  # older signatures do not know it
+            del settings["exclusive"]
         del settings["alpha" if self.beta != "none" else "beta"]
         if self.mode == "rouge155" and (self.stem == "true" or self.stopwords):
             settings["lexicon"] = lexicon().digest
