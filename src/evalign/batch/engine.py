@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, get_context
 from multiprocessing.connection import Connection
@@ -63,7 +63,8 @@ class _Process:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(work, theirs), daemon=True)
-        process.start()
+        with _interrupts_held_back():
+            process.start()
         theirs.close()
         return cls(process, ours)
 
@@ -124,6 +125,19 @@ def _check_alive(deaths: int, process: _Process, task: Task) -> None:
         f"{task.shard.first + 1} to {task.shard.first + task.shard.rows} of {task.shard.path}: perhaps memory ran out; "
         "run the same command with fewer --workers: it goes on from here"
     )
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """A process that is started here never hears Ctrl-C, not even before its first line; this one does afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(work: Work, pipe: Connection) -> None:

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evalign.batch.records import Place, Record, fsspec_of, is_remote, open_records, seekable
+from evalign.batch.records import Place, Record, open_records, seekable
+from evalign.batch.streams import fsspec_of, is_remote, reading
 from evalign.data.rows import FORMATS, format_of
 from evalign.errors import FileFormatError, InputError, SpecError
 from evalign.metrics.base import BLOCK_ROWS
@@ -92,20 +93,21 @@ class ShardReader:
     """Reads shards. Of a file that cannot be entered in the middle, the next shard goes on where the last one ended."""
 
     def __init__(self) -> None:
-        self._path, self._next = "", 0
+        self._path, self._next, self._header = "", 0, b""
         self._records: Iterator[Record] = iter(())
         self._open = ExitStack()
 
     def read(self, shard: Shard) -> Iterator[Record]:
         """The records of a shard; after the last one, an error if they are not those that were planned."""
-        self._enter(shard)
-        content = hashlib.sha256(self._header)
-        count = 0
-        while count < shard.rows and (record := next(self._records, None)) is not None:
-            self._next += 1
-            count += 1
-            _take(content, record)
-            yield record
+        with reading(shard.path):
+            self._enter(shard)
+            content = hashlib.sha256(self._header)
+            count = 0
+            while count < shard.rows and (record := next(self._records, None)) is not None:
+                self._next += 1
+                count += 1
+                _take(content, record)
+                yield record
         if content.hexdigest() != shard.sha256:
             self.close()
             raise FileFormatError(

@@ -14,7 +14,7 @@ from typing import Any
 from evalign.batch.inputs import ShardReader
 from evalign.batch.job import StoredJob
 from evalign.batch.outputs import ScoredRow
-from evalign.batch.summary import ERRORS, Summary, scored_rows
+from evalign.batch.summary import Summary, error_lines, scored_rows
 from evalign.batch.worker import read_rows
 from evalign.render.documents import scores_document
 from evalign.types import Row
@@ -68,5 +68,4 @@ def _texts(job: StoredJob) -> Iterator[Row]:
 
 
 def _unreadable(job: StoredJob) -> Iterator[dict[str, Any]]:
-    with (job.folder / ERRORS).open("rb") as stream:
-        yield from (line for line in map(json.loads, stream) if "id" not in line)
+    return (line for line in map(json.loads, error_lines(job)) if "id" not in line)

@@ -9,9 +9,9 @@ from typing import Any
 from evalign.batch.engine import Engine
 from evalign.batch.inputs import find_files, make_plan
 from evalign.batch.job import Job, StoredJob
-from evalign.batch.manifest import Entry, Manifest
+from evalign.batch.manifest import Manifest
 from evalign.batch.outputs import check_format
-from evalign.batch.summary import Summary, summarise
+from evalign.batch.summary import Summary, summarise, write_summary
 from evalign.batch.worker import Task, Work, merged_table, shard_table
 from evalign.batch.writing import write_durably
 from evalign.errors import SpecError
@@ -61,7 +61,10 @@ def run_job(request: Request, engine: Engine, watch: Watch) -> Outcome:
         made = _run_step(job, "score", manifest, engine, watch)
         entries = manifest.done("score")
         notes = list(dict.fromkeys(note for entry in entries.values() for note in entry.notes))
-        return Outcome(summarise(StoredJob.open(work.folder), entries), made, notes)
+        stored = StoredJob.open(work.folder)
+        summary = summarise(stored, entries)
+        write_summary(stored, summary)
+        return Outcome(summary, made, notes)
 
 
 def _run_step(job: Job, step: str, manifest: Manifest, engine: Engine, watch: Watch) -> int:
@@ -91,9 +94,3 @@ def _merge_tables(job: Job, place: int) -> None:
     for table in tables:
         total = total.merge(table)
     write_durably(merged_table(job.work.folder, place), total.to_json().encode("ascii"))
-
-
-def progress_of(job: StoredJob) -> tuple[dict[int, Entry], dict[int, Entry]]:
-    """The finished shards of the IDF pass and of scoring."""
-    manifest = Manifest(job.folder)
-    return manifest.done("idf"), manifest.done("score")

@@ -77,7 +77,7 @@ class MergedCorpus(Corpus):
 
 
 def summarise(job: StoredJob, entries: Mapping[int, Entry]) -> Summary:
-    """Merges all shards; writes summary.json and errors.jsonl."""
+    """Merges all shards."""
     merged: dict[tuple[str, str], Totals] = {}
     keys = []
     for number in range(job.shards):
@@ -101,9 +101,13 @@ def summarise(job: StoredJob, entries: Mapping[int, Entry]) -> Summary:
         raise FileFormatError(
             f"{job.folder}: {summary.rows} rows are accounted for, the input has {job.rows}; run it anew"
         )
-    write_durably(job.folder / ERRORS, b"".join(_error_files(job)))
-    write_durably(job.folder / SUMMARY, summary.to_json().encode("utf-8", "replace"))
     return summary
+
+
+def write_summary(job: StoredJob, summary: Summary) -> None:
+    """Writes summary.json and errors.jsonl."""
+    write_durably(job.folder / ERRORS, b"".join(error_lines(job)))
+    write_durably(job.folder / SUMMARY, summary.to_json().encode("utf-8", "replace"))
 
 
 def shard_file(job: StoredJob, number: int) -> Path:
@@ -115,6 +119,14 @@ def scored_rows(job: StoredJob) -> Iterator[ScoredRow]:
     """All rows in input order, under one metric after the other."""
     for number in range(job.shards):
         yield from decode(shard_file(job, number))
+
+
+def error_lines(job: StoredJob) -> Iterator[bytes]:
+    """The rows that failed, in input order, as lines of JSON."""
+    for number in range(job.shards):
+        path = job.folder / SHARDS / f"{number:06}.errors.jsonl"
+        if path.exists():
+            yield from path.read_bytes().splitlines(keepends=True)
 
 
 def _result(job: StoredJob, system: str, metric: Metric, signature: str, totals: Totals) -> Result:
@@ -161,10 +173,3 @@ def _example(job: StoredJob, twice: Any) -> str:
     wanted, first = set(twice.tolist()), str(job.metrics[0])
     rows = (row for row in scored_rows(job) if row.metric == first)
     return next(row.segment.id for row in rows if int(id_keys([(row.system, row.segment.id)])[0]) in wanted)
-
-
-def _error_files(job: StoredJob) -> Iterator[bytes]:
-    for number in range(job.shards):
-        path = job.folder / SHARDS / f"{number:06}.errors.jsonl"
-        if path.exists():
-            yield path.read_bytes()

@@ -23,6 +23,7 @@ from evalign.encoders.loading import open_encoder
 from evalign.errors import InputError
 from evalign.malloc_trim import release_freed_memory
 from evalign.metrics.base import Metric, Ready, blocks, score_block
+from evalign.metrics.blas import one_blas_thread
 from evalign.metrics.corpus_idf import corpus_texts, count_idf
 from evalign.metrics.token_metric import TokenMetric
 from evalign.text.idf import IDFTable
@@ -101,7 +102,8 @@ class Worker:
 
     def run(self, task: Task) -> Entry:
         """Does the task; its files are on the disk when this returns."""
-        return self.steps[task.step](task.shard)
+        with one_blas_thread():  # as many workers as cores leave none for more
+            return self.steps[task.step](task.shard)
 
     def close(self) -> None:
         """Closes the input."""

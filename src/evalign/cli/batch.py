@@ -12,12 +12,12 @@ import click
 
 from evalign.atomic_files import whole_file
 from evalign.batch.engine import Engine, LocalEngine
-from evalign.batch.job import StoredJob
+from evalign.batch.job import JOB, StoredJob
 from evalign.batch.manifest import Entry, Manifest
 from evalign.batch.outputs import ENCODERS
 from evalign.batch.report import job_document
 from evalign.batch.run import Request, run_job
-from evalign.batch.summary import Summary, shard_file, summarise
+from evalign.batch.summary import Summary, shard_file, summarise, write_summary
 from evalign.batch.worker import Work
 from evalign.cli.inputs import column_options
 from evalign.cli.options import embeddings_option, metrics_option, parse_metrics, print_result
@@ -74,19 +74,18 @@ def run(
     """
     work = Work(folder, tuple(parse_metrics(specs, threads)), columns, form)
     request = Request(inputs, work, shard_rows, input_format)
-    with ExitStack() as bars:
-        last = ExitStack()
-        bars.callback(lambda: last.close())
+    with ExitStack() as bar:
 
         def watch(what: str, total: int) -> Callable[[int], Any]:
-            last.close()
-            return last.enter_context(progress(what, total or None))
+            bar.close()  # that of the step before
+            return bar.enter_context(progress(what, total or None))
 
         try:
             outcome = run_job(request, ENGINES[engine](workers or os.cpu_count() or 1), watch)
         except KeyboardInterrupt:
-            last.close()
-            click.echo(f"evalign: stopped; {_state(StoredJob.open(folder))}; the same command goes on", err=True)
+            bar.close()
+            state = _state(StoredJob.open(folder)) if (folder / JOB).exists() else "nothing is done yet"
+            click.echo(f"evalign: stopped; {state}; the same command goes on", err=True)
             return STOPPED
     _tell(outcome.summary)
     for note in outcome.notes:
@@ -131,6 +130,7 @@ def merge(folder: Path, target: Path | None) -> None:
     """Join the finished shards in DIR: one file, and summary.json."""
     job = StoredJob.open(folder)
     summary = summarise(job, _finished(job))
+    write_summary(job, summary)
     if target is not None:
         _join(job, target)
         click.echo(f"{target}: {summary.rows - summary.failed} rows scored, {summary.failed} failed", err=True)

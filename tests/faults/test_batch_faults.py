@@ -1,0 +1,176 @@
+"""Batch jobs under faults: kills at random moments, disks that fail at every write, workers and drivers that die."""
+
+import errno
+import json
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from batch_jobs import content, ids, made_rows, run, write_rows
+from evalign.batch.manifest import Manifest
+from evalign.errors import FileFormatError, InputError
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and signals"),
+    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
+]
+FAKE = ("bertscore(model=fake)",)
+KILLS = 100
+CALLS = ("write", "fsync", "replace", "open", "truncate")  # what writes a file, in os
+
+
+def test_100_kills_at_random_moments_lose_nothing(tmp_path):
+    """Forked processes: what would be the start of a Python is no part of the job. Finished jobs start anew."""
+    data = write_rows(tmp_path / "in.jsonl", made_rows(10_000))
+    run(data, tmp_path / "whole", FAKE)
+    whole, draw = content(tmp_path / "whole"), random.Random(0)
+    kills = jobs = 0
+    while kills < KILLS:
+        out = tmp_path / f"out{jobs}"
+        process = multiprocessing.get_context("fork").Process(target=run, args=(data, out, FAKE))
+        process.start()
+        process.join(draw.uniform(0, 1))
+        if process.is_alive():
+            process.kill()
+            process.join()
+            kills += 1
+        else:
+            assert process.exitcode == 0
+            assert content(out) == whole
+            jobs += 1
+    last = tmp_path / f"out{jobs}"
+    run(data, last, FAKE)
+    assert content(last) == whole
+    assert len(set(ids(last))) == 10_000
+
+
+class FailingDisk:
+    """os with one call that fails: the n-th of those that write."""
+
+    def __init__(self, monkeypatch, code, at):
+        self.calls, self.at, self.code = 0, at, code
+        for name in CALLS:
+            monkeypatch.setattr(os, name, self._counted(getattr(os, name)))
+
+    def _counted(self, real):
+        def call(*arguments, **options):
+            self.calls += 1
+            if self.calls == self.at:
+                raise OSError(self.code, os.strerror(self.code))
+            return real(*arguments, **options)
+
+        return call
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EACCES], ids=errno.errorcode.get)
+def test_a_disk_that_fails_at_any_write_ends_with_a_sentence_and_the_job_goes_on(tmp_path, code):
+    data = write_rows(tmp_path / "in.jsonl", [*made_rows(1030), {"id": "bad"}])
+    with pytest.MonkeyPatch.context() as patch:
+        disk = FailingDisk(patch, code, at=0)
+        run(data, tmp_path / "whole")
+    assert disk.calls > 30
+    for at in range(1, disk.calls + 1):
+        out = tmp_path / str(at)
+        with pytest.MonkeyPatch.context() as patch:
+            FailingDisk(patch, code, at)
+            with pytest.raises(FileFormatError, match=rf"cannot be written \({os.strerror(code)}\)"):
+                run(data, out)
+        run(data, out)
+        assert content(out) == content(tmp_path / "whole")
+
+
+def test_a_write_that_ends_halfway_leaves_no_torn_file(tmp_path, monkeypatch):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(1100))
+    run(data, tmp_path / "whole")
+    real, calls = os.write, []
+
+    def half(handle, view):
+        calls.append(handle)
+        if len(calls) == 6:
+            real(handle, bytes(view)[: len(view) // 2])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(handle, view)
+
+    monkeypatch.setattr(os, "write", half)
+    with pytest.raises(FileFormatError, match="No space left"):
+        run(data, tmp_path / "out")
+    run(data, tmp_path / "out")
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
+def killing(times):
+    """A watch that kills a worker process after each of the first finished shards."""
+    left = list(range(times))
+
+    def watch(what, total):
+        def advance(rows):
+            if what == "scoring" and left:
+                left.pop()
+                multiprocessing.active_children()[0].kill()
+
+        return advance
+
+    return watch
+
+
+def test_a_killed_worker_is_replaced(tmp_path):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(5000))
+    run(data, tmp_path / "whole")
+    run(data, tmp_path / "out", workers=2, watch=killing(2))
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+    assert multiprocessing.active_children() == []
+
+
+def test_workers_that_always_die_end_the_run_with_a_sentence(tmp_path, monkeypatch):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(2100))
+    monkeypatch.setattr("evalign.batch.engine._serve", die)
+    with pytest.raises(InputError, match="3 worker processes in a row ended"):
+        run(data, tmp_path / "out", workers=2)
+    monkeypatch.undo()
+    run(data, tmp_path / "out")
+    assert len(ids(tmp_path / "out")) == 2100
+
+
+def die(work, pipe):
+    os._exit(9)
+
+
+def test_a_killed_driver_with_two_workers_resumes(tmp_path):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(6000))
+    run(data, tmp_path / "whole", FAKE)
+    command = [sys.executable, "-m", "evalign", "batch", "run", str(data), "--out", str(tmp_path / "out")]
+    command += ["-m", FAKE[0], "--shard-rows", "1024", "--workers", "2"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None and not Manifest(tmp_path / "out").entries:
+            time.sleep(0.01)
+        process.kill()
+    run_again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run_again.returncode == 0, run_again.stderr
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
+def test_ctrl_c_ends_with_one_line_and_the_job_goes_on(tmp_path):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(6000))
+    command = [sys.executable, "-m", "evalign", "batch", "run", str(data), "--out", str(tmp_path / "out")]
+    command += ["-m", FAKE[0], "--shard-rows", "1024", "--workers", "2"]
+    # A shell's background jobs, as these tests may be one, hand on that they ignore Ctrl-C.
+    heeding = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **heeding) as process:
+        while not Manifest(tmp_path / "out").entries:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert (process.returncode, out) == (130, "")
+    assert len(err.splitlines()) == 1
+    assert "the same command goes on" in err
+    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "6000 rows" in again.stderr
+    assert json.loads((tmp_path / "out" / "summary.json").read_bytes())["rows"]["in"] == 6000
