@@ -46,7 +46,7 @@ def test_the_ledger_opens_page_and_report_and_its_numbers_are_a_file(tmp_path):
     page = (tmp_path / "out" / "index.html").read_text("utf-8")
     for text in (report, page):
         assert text.index("one thing is larger") < text.index("Summary")
-        assert "Of 2 claims: 1 holds, 0 does not hold, 1 cannot be tested here." in text
+        assert "Of 2 claims here: 1 hold, 0 do not, 1 cannot be tested." in text
     with (tmp_path / "out" / "ledger.csv").open() as stream:
         lines = list(csv.DictReader(stream))
     assert [line["verdict"] for line in lines] == [HOLDS, UNTESTED]

@@ -132,8 +132,11 @@ def _csv(findings: Sequence[Finding]) -> tuple[tuple[object, ...], ...]:
 
 
 def _counted(findings: Sequence[Finding]) -> str:
-    counts = [(sum(found.verdict == verdict for found in findings), verdict) for verdict in (HOLDS, FAILS, UNTESTED)]
-    return f"Of {len(findings)} claims: " + ", ".join(f"{count} {verdict}" for count, verdict in counts) + "."
+    verdicts = [found.verdict for found in findings]
+    return (
+        f"Of {len(findings)} claims here: {verdicts.count(HOLDS)} hold, {verdicts.count(FAILS)} do not, "
+        f"{verdicts.count(UNTESTED)} cannot be tested."
+    )
 
 
 def _missed(number: Measured) -> str:

@@ -43,8 +43,8 @@ def _lengths(claim: Claim, study: LisaStudy) -> Finding:
     for name, model in study.named:
         tokens = model.lengths[study.main]
         for width, least in ((shortest, MOST), (longest, NEARLY_ALL)):
-            share = study.resamples.mean((tokens <= width).mean(axis=1))
-            shares.append(_measured(f"{name}, texts up to {width} tokens", share, above=least))
+            share = study.resamples.mean((tokens < width).mean(axis=1))
+            shares.append(_measured(f"{name}, share of texts under {width} tokens", share, above=least))
     return judge(claim, shares, note=f"Texts of {study.pairs.name}, not of WMT 2016")
 
 
@@ -56,8 +56,7 @@ def _perfect_pairs(claim: Claim, study: LisaStudy) -> Finding:
         if len(f1) > 1:
             move = study.resamples.mean(np.abs(f1[-1] - f1[0]))
             moves.append(_measured(f"{name}, mean change of F1", move, above=VISIBLE))
-    note = "Recursion as published; greedy and exact matching give 1 at every width (Fig. 2)"
-    return judge(claim, moves, NO_PADDING, note)
+    return judge(claim, moves, NO_PADDING, "Recursion as published; Fig. 2 has all matchings")
 
 
 def _end_tokens(claim: Claim, study: LisaStudy) -> Finding:
@@ -166,7 +165,7 @@ def _repetition(claim: Claim, study: LisaStudy) -> Finding:
         measured.append(_measured(f"{name}, text said twice, exact F1", twice[EXACT], below=0))
         lost = twice[GREEDY] - twice[EXACT]
         measured.append(_measured(f"{name}, text said twice, greedy's change minus exact's", lost, above=0))
-    return judge(claim, measured, NO_PADDING, "Pads stand on both sides, and one to one they meet each other")
+    return judge(claim, measured, NO_PADDING, "Both texts are padded, so that pads can be matched with pads")
 
 
 def _unsuited(claim: Claim, study: LisaStudy) -> Finding:
@@ -189,7 +188,7 @@ def _what_for_what(claim: Claim, study: LisaStudy) -> Finding:
         moved = {name: np.abs(_change(study, model, name, padding=padding)) for name in (RECURSIVE, EXACT, ROW_MASK)}
         for name in (EXACT, ROW_MASK):
             steadier = moved[RECURSIVE] - moved[name]
-            measured.append(_measured(f"{label}, pads move recursive F1 more than {name}", steadier, above=0))
+            measured.append(_measured(f"{label}, how far pads move recursive F1 minus {name}'s", steadier, above=0))
     return judge(claim, measured, NO_PADDING)
 
 
