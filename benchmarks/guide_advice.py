@@ -6,7 +6,7 @@ cost of the cheaper metric lies below 80 % of the lowest cost of the best one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +40,7 @@ class Advice:
     @property
     def equal(self) -> list[str]:
         """Who cannot be told apart from the best, nearest first."""
-        return sorted((s for s in self.below if not self.below[s].apart), key=lambda s: self.below[s].value)
+        return sorted((s for s in self.below if not _worse(self.below[s])), key=lambda s: self.below[s].value)
 
     @property
     def best_lexical(self) -> str:
@@ -56,25 +56,20 @@ def advise(task: str, samples: dict[str, Sample], columns: Columns, costs: dict[
     trained = [spec for spec in scored if any(mark(spec, name) == TRAINED for name in names)]
     eligible = [spec for spec in scored if spec not in trained]
     common = {name: np.all([np.isfinite(columns[spec][name]) for spec in eligible], axis=0) for name in names}
-
-    def over_sets(value: Callable[[str], Draws]) -> Draws:
-        return mean([value(name) for name in names])
-
     reached = {
-        spec: over_sets(lambda name, spec=spec: agrees(
-            samples[name], np.where(common[name], columns[spec][name], np.nan)))  # type: ignore[misc]
+        spec: mean([agrees(samples[name], np.where(common[name], columns[spec][name], np.nan)) for name in names])
         for spec in eligible
-    }  # fmt: skip
+    }
     best = max(eligible, key=lambda spec: reached[spec].value)
     below = {
-        spec: over_sets(lambda name, spec=spec: minus(samples[name], columns[best][name], columns[spec][name]))  # type: ignore[misc]
+        spec: mean([minus(samples[name], columns[best][name], columns[spec][name]) for name in names])
         for spec in eligible
         if spec != best
     }
     kind = "summary" if names[0] in SUMMARIES else "segment"
     cheaper = [
         spec for spec, behind in below.items()
-        if not behind.apart and costs[spec][kind][2] < MARGIN * costs[best][kind][0]
+        if not _worse(behind) and costs[spec][kind][2] < MARGIN * costs[best][kind][0]
     ]  # fmt: skip
     cheaper.sort(key=lambda spec: costs[spec][kind][1])
     return Advice(task, best, reached[best], below, tuple(cheaper), tuple(trained))
@@ -89,6 +84,11 @@ def rouge_sentence(name: str, title: str, samples: dict[str, Sample], columns: C
         told = f"`{spec}` ({gain.value:+.3f} [{low:+.3f}, {high:+.3f}])"
         (apart if gain.apart else equal).append(told)
     return f"{title}: told apart from `rougeL`: {_listed(apart)}; not told apart: {_listed(equal)}."
+
+
+def _worse(behind: Draws) -> bool:
+    """Whether the whole interval of the best metric's lead lies above 0."""
+    return behind.ends[0] > 0
 
 
 def _listed(told: Sequence[str]) -> str:
