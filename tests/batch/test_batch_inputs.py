@@ -71,7 +71,7 @@ KINDS = [(kind, pack) for kind in WRITERS for pack in PACKERS if kind != "parque
 
 @pytest.mark.parametrize(("kind", "pack"), KINDS)
 def test_every_format_in_any_order_of_shards(tmp_path, kind, pack):
-    rows = flat(2500)
+    rows = flat(2100)
     rows[1030]["candidate"] = 'two\nlines, a "quote"\tand a tab'
     path = PACKERS[pack](WRITERS[kind](tmp_path / f"in.{kind}", rows))
     for order in (lambda shards: shards, lambda shards: shards[::-1], lambda shards: (shards[0], shards[2], shards[1])):

@@ -57,8 +57,8 @@ def test_any_sharding_gives_the_same_bytes_and_the_scores_of_score(tmp_path):
 
 @pytest.mark.slow
 def test_1_3_and_17_shards_and_two_workers_give_the_same_bytes(tmp_path):
-    data = write_rows(tmp_path / "in.jsonl", made_rows(34_000))
-    specs = (*SPECS[:2], "bleu", "rouge1")
+    data = write_rows(tmp_path / "in.jsonl", made_rows(33_000))
+    specs = SPECS[:2]
     made = [run(data, tmp_path / str(rows), specs, shard_rows=rows).made for rows in (34 * 1024, 12 * 1024, 2048)]
     run(data, tmp_path / "two", specs, shard_rows=2048, workers=2)
     assert made == [1, 3, 17]

@@ -19,7 +19,7 @@ from evalign.batch.worker import read_rows
 from evalign.render.documents import scores_document
 from evalign.types import Row
 
-WORST = 100  # rows of each metric that are shown whatever else is
+WORST = 0.01  # of the rows that may be shown, for each metric: few enough to leave the distributions as they are
 PROBLEMS = 1000
 
 
@@ -33,22 +33,25 @@ def job_document(job: StoredJob, summary: Summary, limit: int) -> tuple[dict[str
             for column, scored in zip(segments, own, strict=True):
                 column.append(scored.segment)
     document = scores_document(job.metrics, [result.to_dict() for result in summary.results], rows, segments)
-    document["problems"] = [
-        {"place": f"{line['file']}:{line['line']}", "message": line["error"]} for line in _unreadable(job)
-    ][:PROBLEMS]
+    problems = [{"place": f"{line['file']}:{line['line']}", "message": line["error"]} for line in _unreadable(job)]
+    if len(rows) < summary.rows - len(problems):
+        part = f"{len(rows)} of {summary.rows} rows, at even distances, and the worst of each metric"
+        problems.insert(0, {"place": "this page", "message": f"shows {part}; the results are those of all rows"})
+    document["problems"] = problems[:PROBLEMS]
     return document, len(rows)
 
 
 def _chosen(job: StoredJob, limit: int) -> set[int]:
     """Places of the rows to show."""
     worst: list[list[tuple[float, int]]] = [[] for _ in job.metrics]
+    most = max(1, round(limit * WORST))
     count = 0
     for count, own in enumerate(_by_row(job), 1):
         for metric, heap, scored in zip(job.metrics, worst, own, strict=True):
             value = scored.segment.scores.get(metric.main)
             if value is not None:
                 heapq.heappush(heap, (-value if metric.higher_is_better else value, -count))
-                if len(heap) > WORST:
+                if len(heap) > most:
                     heapq.heappop(heap)
     even = set(range(0, count, max(1, -(-count // limit))))
     return even | {-place - 1 for heap in worst for _, place in heap}
