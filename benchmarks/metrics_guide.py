@@ -29,7 +29,8 @@ from guide_scores import EVERY, SPECS, Scores, train_own
 from evalign.types import Row
 
 ROWS = 700  # of a data set
-SLOW_ROWS = 250  # of the metrics of MPNet, and of bartscore, which get only the data sets that advice rests on
+SLOW_ROWS = 250  # of the metrics of MPNet, and of bartscore
+SLOW_SETS = set(sum(guide_advice.TASKS.values(), ())) - {"summeval"}  # what advice rests on, without 11 references
 BEHAVIOUR_PAIRS = 50
 BARTSCORE = "bartscore"
 
@@ -38,7 +39,7 @@ def scored(spec: str, name: str, arguments: argparse.Namespace, kept: Scores) ->
     """One number per row of the sample, NaN for rows that this metric does not get; None if it was not scored."""
     whole = sample(name, arguments.rows, arguments.data)
     slow = SPECS.get(spec) == "mpnet" or spec == BARTSCORE
-    if slow and name not in sum(guide_advice.TASKS.values(), ()):
+    if slow and name not in SLOW_SETS:
         return None
     part = sample(name, min(arguments.slow_rows, arguments.rows), arguments.data) if slow else whole
     values = kept.of(spec, SETS[name], part.rows)
