@@ -87,3 +87,24 @@ def test_a_folder_that_may_not_be_written_to(tmp_path, run):
     (tmp_path / "out").write_text("a file", encoding="utf-8")
     refused = run("batch", "run", "in.jsonl", "--out", "out", "-m", "rouge1", cwd=tmp_path)
     assert refused.returncode == 2
+
+
+def test_meta_reads_the_scores_of_a_job(tmp_path, run):
+    rows = [row | {"human": number % 7, "system": ""} for number, row in enumerate(made_rows(40))]
+    write_rows(tmp_path / "in.jsonl", rows)
+    assert run("batch", "run", "in.jsonl", "--out", "out", "-m", "rouge1", "-m", "chrf", cwd=tmp_path).returncode == 0
+    fast = ("--samples", "10", "--format", "json")
+    judged = run("meta", "in.jsonl", "-m", "chrf", "--scores", "rouge1=out", *fast, cwd=tmp_path)
+    assert judged.returncode == 0, judged.stderr
+    own = run("meta", "in.jsonl", "-m", "chrf", "-m", "rouge1", *fast, cwd=tmp_path)
+    values = [
+        {
+            judgement["metric"]: judgement["statistics"]["pearson"]["value"]
+            for judgement in json.loads(said)["judgements"]
+        }
+        for said in (judged.stdout, own.stdout)
+    ]
+    assert set(values[0]) == {"chrf", "rouge1"}
+    assert values[0] == values[1]
+    refused = run("meta", "in.jsonl", "--scores", "other=out", cwd=tmp_path)
+    assert "has scores of rouge1, chrf; name one of them" in refused.stderr

@@ -30,7 +30,7 @@ from evalign.stats.levels import LEVELS
 @click.argument("data")
 @click.option("-m", "--metric", "specs", multiple=True, metavar="SPEC", help="A metric or group; repeat for several.")
 @click.option("--scores", "files", multiple=True, metavar="NAME=FILE",
-              help="Scores of another program: one per line, id<TAB>score, or .seg.score.")  # fmt: skip
+              help="Another program's scores: one per line, id<TAB>score, .seg.score; a batch job's DIR.")  # fmt: skip
 @click.option("--by", metavar="FIELD", help="Correlate within groups, such as lp, and average.")
 @click.option("--level", type=click.Choice(LEVELS), default="segment", show_default=True)
 @click.option("--document", metavar="FIELD", help="Field that names the document: what is resampled; summary level.")
@@ -98,7 +98,7 @@ def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | No
         for name, path in map(_named, files):
             if name in file_scores:
                 raise SpecError(f"--scores {name} is given twice; give each file a name of its own, as in NAME=FILE")
-            file_scores[name] = read_scores(path, rows)
+            file_scores[name] = read_scores(path, rows, name)
         with progress("scoring", len(rows) * len(metrics)) as advance:
             agreement = judge_table(rate(InMemory(rows), metrics, file_scores, advance, missing), plan)
     print_result(FORMATS, form, agreement)

@@ -2,7 +2,8 @@
 
 Three layouts, told apart by what is in them: one value per line, in row order; `id<TAB>value`; and mt-metrics-eval's
 `.seg.score`, `system<TAB>value`, where the k-th line of a system belongs to its k-th row. JSON lines with `id` and
-`score` (or `scores` with one field, as `evalign score --segments` writes them) too. `None` and empty mean no score.
+`score` (or `scores` with one field, as `evalign score --segments` writes them) too, and the folder of a finished batch
+job, whose shards hold such lines. `None` and empty mean no score.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from evalign.data.text_lines import read_lines, shown
@@ -20,14 +22,14 @@ from evalign.types import Row
 NOTHING = ("", "none", "nan", "null")
 
 
-def read_scores(path: str, rows: Sequence[Row]) -> dict[int, float]:
-    """Place of a row -> its score; rows without one are missing."""
-    everything = list(enumerate(read_lines(path), 1))
+def read_scores(path: str, rows: Sequence[Row], name: str = "") -> dict[int, float]:
+    """Place of a row -> its score; rows without one are missing. `name` chooses among the metrics of JSON lines."""
+    everything = list(enumerate((line for file in _files(path) for line in read_lines(file)), 1))
     lines = [(number, line) for number, line in everything if line.strip()]
     if not lines:
         raise FileFormatError(f"{shown(path)}: empty, expected one score per row")
     if lines[0][1].lstrip().startswith("{"):
-        return _by_name(path, _json_lines(path, lines), rows)
+        return _by_name(path, _json_lines(path, lines, name), rows)
     if not any("\t" in line for _, line in lines):  # here an empty line is a row without a score
         last = len(rows) if len(everything) == len(rows) else lines[-1][0]  # empty ones at the end may be just that
         return _in_order(path, everything[:last], len(rows))
@@ -87,14 +89,30 @@ def _by_system(path: str, named: list[tuple[int, str, Any]], rows: Sequence[Row]
     return {place: value for name, values in theirs.items() for place, value in zip(places[name], values, strict=True)}
 
 
-def _json_lines(path: str, lines: list[tuple[int, str]]) -> Iterable[tuple[int, str, Any]]:
+def _files(path: str) -> list[str]:
+    """The file itself, or the scored rows of a finished batch job, shard by shard."""
+    if not Path(path).is_dir():
+        return [path]
+    shards = sorted(map(str, Path(path, "shards").glob("*[0-9].jsonl")))
+    if not shards or not Path(path, "summary.json").exists():
+        raise FileFormatError(f"{path}: expected a file, or the folder of a finished batch job with JSON lines")
+    return shards
+
+
+def _json_lines(path: str, lines: list[tuple[int, str]], name: str) -> Iterable[tuple[int, str, Any]]:
+    scored: dict[str, list[tuple[int, str, Any]]] = defaultdict(list)
     for number, line in lines:
         try:
             record = json.loads(line)
             scores = [record["score"]] if "score" in record else [*record["scores"].values()]  # none if the row failed
-            yield number, str(record["id"]), scores[-1] if scores else None
+            value = scores[-1] if scores else None
+            scored[str(record.get("metric", ""))].append((number, str(record["id"]), value))
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
             raise FileFormatError(f"{shown(path)}:{number}: expected JSON with id and score ({error})") from error
+    chosen = [metric for metric in scored if len(scored) == 1 or name in (metric, metric.partition("(")[0])]
+    if len(chosen) != 1:
+        raise FileFormatError(f"{shown(path)}: has scores of {', '.join(scored)}; name one of them, as in chrf={path}")
+    return scored[chosen[0]]
 
 
 def _number(path: str, number: int, value: Any) -> float | None:
