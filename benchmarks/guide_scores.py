@@ -49,26 +49,21 @@ EVERY = (*SPECS, LEARNED, LSTM, *LEXICAL)
 class Scores:
     """Scores by spec and set of rows, kept in files; `others` maps a spec that is shown to the one that is scored."""
 
-    def __init__(self, folder: Path, others: dict[str, str], threads: int = 1) -> None:
-        self.folder, self.others, self.threads = folder, others, threads
+    def __init__(self, folder: Path, others: dict[str, str], threads: int = 1, kept_only: bool = False) -> None:
+        self.folder, self.others, self.threads, self.kept_only = folder, others, threads, kept_only
 
     def of(self, spec: str, label: str, rows: Sequence[Row]) -> np.ndarray | None:
-        """One number per row; None for `ter` on long texts."""
+        """One number per row; None for `ter` on long texts, and with `kept_only` where none were kept."""
         if spec == "ter" and np.mean([len(text) for row in rows for text in row.references]) > LONG:
             return None
         if spec in SPECS:
-            return self._encoded(SPECS[spec], label, rows)[spec]
-        (values,) = self._kept(
-            spec, label, rows, (spec,), lambda: {spec: plain_scores(self._scored(spec), rows)}
-        ).values()
-        return values
-
-    def _scored(self, spec: str) -> evalign.Metric:
-        return evalign.metric(self.others.get(spec, spec))
-
-    def _encoded(self, model: str, label: str, rows: Sequence[Row]) -> dict[str, np.ndarray]:
-        specs = tuple(spec for spec, encoder in SPECS.items() if encoder == model)
-        return self._kept(model, label, rows, specs, lambda: encoder_scores(model, rows, self.threads))
+            model = SPECS[spec]
+            specs = tuple(one for one, encoder in SPECS.items() if encoder == model)
+            found = self._kept(model, label, rows, specs, lambda: encoder_scores(model, rows, self.threads))
+        else:
+            metric = self.others.get(spec, spec)
+            found = self._kept(spec, label, rows, (spec,), lambda: {spec: plain_scores(evalign.metric(metric), rows)})
+        return found.get(spec)
 
     def _kept(self, what: str, label: str, rows: Sequence[Row], specs: Sequence[str],
               make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:  # fmt: skip
@@ -76,6 +71,8 @@ class Scores:
         key = f"{what}\x1d{self.others.get(what, '')}\x1d{texts}"
         file = self.folder / f"scores.{hashlib.sha256(key.encode()).hexdigest()[:20]}.npz"
         if not file.exists():
+            if self.kept_only:
+                return {}
             print(f"{what} on {label}: {len(rows)} rows", file=sys.stderr, flush=True)
             made = make()
             np.savez(file, **{str(place): made[spec] for place, spec in enumerate(specs)})

@@ -71,6 +71,8 @@ def behaviour(spec: str, kept: Scores) -> dict[str, float]:
     for name, change in guide_text.CHANGES.items():
         every[name] = [replace(row, candidate=change(row.candidate)) for row in rows]
     values = kept.of(spec, "changed texts", [row for changed in every.values() for row in changed])
+    if values is None:
+        return {}
     by_change = dict(zip(every, values.reshape(len(every), -1), strict=True))
     plain = by_change["untouched"]
     return {name: float((by_change[name] - plain).mean() / plain.std()) for name in guide_text.CHANGES}
@@ -82,6 +84,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=ROWS, help="most rows of a data set")
     parser.add_argument("--slow-rows", type=int, default=SLOW_ROWS, help="most rows for MPNet and bartscore")
     parser.add_argument("--bartscore", metavar="DIR", help="a sequence-to-sequence model for bartscore's row")
+    parser.add_argument("--kept", action="store_true", help="score nothing: write what was kept, dashes for the rest")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--to", type=Path, default=Path("build/guide"))
     parser.add_argument("--write", type=Path, default=Path("docs/metrics.md"))
@@ -92,7 +95,7 @@ def main() -> None:
     if arguments.bartscore:
         others[BARTSCORE] = f'bartscore(model="{arguments.bartscore}")'
     specs = [*EVERY, *([BARTSCORE] if arguments.bartscore else [])]
-    kept = Scores(arguments.to, others, arguments.threads)
+    kept = Scores(arguments.to, others, arguments.threads, arguments.kept)
     columns: guide_advice.Columns = {}
     for spec in specs:
         found = {name: scored(spec, name, arguments, kept) for name in SETS}
@@ -111,7 +114,7 @@ def main() -> None:
         [guide_advice.advise(task, samples, columns, costs) for task in guide_advice.TASKS],
         [guide_advice.rouge_sentence(name, SETS[name], samples, columns) for name in SUMMARIES],
         costs,
-        {spec: behaviour(spec, kept) for spec in specs},
+        {spec: moved for spec in specs if (moved := behaviour(spec, kept))},
         Path(arguments.bartscore).name if arguments.bartscore else "",
     )
     arguments.write.write_text(guide_text.page(measured), encoding="utf-8")
