@@ -64,6 +64,8 @@ LIGHT: dict[str, tuple[str, ...]] = {
         "moverscore(model=fake)",
         "moverscore(model=fake, ngram=2, idf={table}, stopwords=drop, subwords=drop, punctuation=drop)",
         "moverscore(model=fake, cost=cosine, form=one-minus, layer=1+3)",
+        "moverscore(model=fake, preset=moverscore_v2)",  # counted from the sample, whichever rows are scored
+        "moverscore(model=fake, preset=moverscore_v2-plain, stopwords=the+a)",
         "moverscore(model=fake, transport=partial)",
         "moverscore(model=fake, transport=unbalanced)",
     ),

@@ -465,3 +465,9 @@ def test_no_tokenizer_is_said(model, tmp_path):
 def test_marian_does_not_depend_on_an_optional_package(bartscore):
     """Its tokenizer would normalise punctuation where sacremoses is installed, and only there."""
     assert bartscore("marian").scorer().model.tokenizer.punc_normalizer("« a »") == "« a »"
+
+
+@pytest.mark.parametrize("model", ["bart.pth", "runs/best.ckpt"])
+def test_a_checkpoint_file_says_how_to_make_a_directory(model):
+    with pytest.raises(SpecError, match=r"load_state_dict.*save_pretrained\(DIR\)"):
+        evalign.BARTScore(model=model).scorer()

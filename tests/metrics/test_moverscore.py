@@ -1,10 +1,16 @@
 """MoverScore against a linear program and against the published arithmetic."""
 
+import re
+import string
+from collections import Counter
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 import evalign
+from evalign.encoders.loading import open_encoder
+from evalign.errors import SpecError
 
 
 def earth_movers_distance(cost, ours, theirs):
@@ -103,3 +109,74 @@ def test_unmatched_tokens_of_a_plan_are_those_without_mass():
     plan = evalign.MoverScore(model="fake").align("one two three four", "two three")
     words = [index for index in plan.unmatched_reference if not plan.reference.special[index]]
     assert words == [], "all mass moves, so every word takes part"
+
+
+def published_idf(texts):
+    """get_idf_dict of moverscore_v2: texts as sets of ids, special tokens among them; unseen ids have df 0."""
+    documents = [set(ids) for ids in texts]
+    count = Counter(token for ids in documents for token in ids)
+    return lambda token: np.log((len(documents) + 1) / (count[token] + 1))
+
+
+@pytest.mark.parametrize(("preset", "stop_words"), [("moverscore_v2", ("the", "of")), ("moverscore_v2-plain", ())])
+def test_preset_equals_the_published_script(real_pairs, minilm, preset, stop_words):
+    """word_mover_score of moverscore_v2.py: a table per side; stop words, '##' and punctuation have no mass."""
+    import ot
+
+    candidates, references = zip(*real_pairs[:40], strict=True)
+    metric = evalign.metric(f"moverscore(preset={preset}, stopwords={'+'.join(stop_words) or 'keep'})")
+    encoder = open_encoder(metric.choice()).encoder
+    encoded = [encoder.encode(list(texts)) for texts in (candidates, references)]
+    if preset == "moverscore_v2":
+        weigh = [published_idf([text.tokens.ids.tolist() for text in side]) for side in encoded]
+    else:
+        weigh = [lambda _: 1.0] * 2
+    expected = []
+    for pair in zip(*encoded, strict=True):
+        vectors, masses = [], []
+        for text, idf in zip(pair, weigh, strict=True):
+            out = [w in stop_words or "##" in w or w in set(string.punctuation) for w in text.tokens.pieces]
+            raw = np.where(np.array(out)[:, None], 0, text.vectors[-1].astype(float))
+            vectors.append(raw / (np.linalg.norm(raw, axis=-1, keepdims=True) + 1e-30))
+            masses.append(np.where(out, 0, [idf(token) for token in text.tokens.ids.tolist()]))
+        distance = np.sqrt(((vectors[0][:, None] - vectors[1][None]) ** 2).sum(-1))
+        flow = ot.emd(masses[0] / masses[0].sum(), masses[1] / masses[1].sum(), distance)
+        expected.append(1 / (1 + (flow * distance).sum()))
+    found = metric.score(candidates, references)
+    assert np.abs(found["score"] - expected).max() < 1e-5
+    assert found.flags == {}
+    plain = evalign.MoverScore(layer="last").score(candidates, references)["score"]
+    assert np.abs(plain - expected).max() > 1e-3
+
+
+def test_the_idf_of_each_side_is_counted_over_its_own_texts():
+    """The word that all candidates share weighs nothing there, though no reference but one has it."""
+    metric = evalign.metric("moverscore(preset=moverscore_v2, model=fake)")
+    candidates, references = ["x one", "x two", "x three"], ["y one", "y two", "x three"]
+    rows = [evalign.Row(str(i), c, (r,)) for i, (c, r) in enumerate(zip(candidates, references, strict=True))]
+    aligned = metric.scorer(rows).align("x three", "x three")
+    ours = dict(zip(aligned.candidate.pieces, aligned.candidate_weights, strict=True))
+    theirs = dict(zip(aligned.reference.pieces, aligned.reference_weights, strict=True))
+    assert ours["x"] == 0
+    assert theirs["x"] > 0
+    assert "idf:sides@" in str(metric.scorer(rows).signature)
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("moverscore(idf=sides)", "goes with preset=moverscore_v2"),
+        ("moverscore(preset=moverscore_v2, idf=references)", "decides idf and ngram"),
+        ("moverscore(preset=moverscore_v2, ngram=2)", "decides idf and ngram"),
+        ("moverscore(preset=moverscore_v3)", "moverscore_v2"),
+        ('moverscore(stopwords="the of")', "the+a+of"),
+    ],
+)
+def test_presets_that_make_no_sense(spec, said):
+    with pytest.raises(SpecError, match=re.escape(said)):
+        evalign.metric(spec)
+
+
+def test_the_preset_needs_all_rows():
+    with pytest.raises(SpecError, match="all rows at once"):
+        evalign.metric("moverscore(preset=moverscore_v2, model=fake)").scorer()

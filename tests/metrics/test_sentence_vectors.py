@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import evalign
-from evalign.errors import SpecError
+from evalign.errors import ModelError, SpecError
 
 TEXTS = 60
 
@@ -25,6 +25,31 @@ def test_sbert_equals_sentence_transformers(texts, minilm, pooling):
     ours = evalign.SBert(pooling=pooling).score(*texts)["score"]
     vectors = [model.encode(side, normalize_embeddings=True) for side in texts]
     assert np.abs(ours - (vectors[0] * vectors[1]).sum(axis=1)).max() < 1e-5
+
+
+def test_sbert_truncates_where_the_model_says(texts, minilm):
+    """sentence_bert_config.json has 256 for MiniLM, though its tokenizer and positions allow 512."""
+    st = pytest.importorskip("sentence_transformers", reason="pip install 'evalign[dev]'")
+    long_text, short = " ".join(texts[0][:40]), texts[1][0]
+    truncating = evalign.metric("sbert(overlong=truncate)")
+    report = truncating.score([long_text], [short])
+    model = st.SentenceTransformer(str(minilm), device="cpu")
+    vectors = model.encode([long_text, short], normalize_embeddings=True)
+    assert report["score"][0] == pytest.approx(vectors[0] @ vectors[1], abs=1e-5)
+    assert "|max:256|" in report.signature
+    assert evalign.metric(report.signature).score([long_text], [short])["score"][0] == report["score"][0]
+    for other in ("sbert", "sbert(overlong=truncate, max_length=400)"):
+        assert abs(evalign.metric(other).score([long_text], [short])["score"][0] - report["score"][0]) > 1e-3
+
+
+def test_a_damaged_sentence_limit_is_said(minilm, tmp_path):
+    for file in minilm.iterdir():
+        if file.is_file():
+            (tmp_path / file.name).symlink_to(file)
+    (tmp_path / "sentence_bert_config.json").unlink()
+    (tmp_path / "sentence_bert_config.json").write_text('{"max_seq_length": "many"}')
+    with pytest.raises(ModelError, match="expected a JSON object with max_seq_length"):
+        evalign.SBert(model=str(tmp_path), overlong="truncate").scorer()
 
 
 def test_sbert_by_hand():

@@ -55,6 +55,19 @@ class Located:
             raise ModelError(f"{file}: expected a JSON object")
         return config
 
+    def sentence_limit(self) -> int | None:
+        """The tokens that sentence-transformers reads of a text, special ones included, where the model says so."""
+        file = self.directory / "sentence_bert_config.json"
+        if not file.is_file():
+            return None
+        try:
+            limit = json.loads(file.read_text("utf-8")).get("max_seq_length")
+            return None if limit is None else int(limit)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ModelError(
+                f"{file}: expected a JSON object with max_seq_length ({error}); or set max_length"
+            ) from error
+
     def written(self) -> tuple[tuple[str, int], ...]:
         """When each file beside the weights was last written; the weights have their digest."""
         files = [file for file in self.directory.iterdir() if file.is_file() and file.suffix != ".safetensors"]

@@ -34,6 +34,7 @@ MODEL = "facebook/bart-large-cnn"
 PRECISION, RECALL, FAITHFULNESS = "reference-to-candidate", "candidate-to-reference", "source-to-candidate"
 DIRECTIONS = {"f": (PRECISION, RECALL), PRECISION: (PRECISION,), RECALL: (RECALL,), FAITHFULNESS: (FAITHFULNESS,)}
 SIDES = ("source", "target")
+CHECKPOINTS = (".pth", ".pt", ".ckpt", ".bin")  # weights without a configuration, such as BARTScore's own bart.pth
 TEXT = "{text}"  # where a prompt wants the text, if not before (source) or after (target) it
 
 
@@ -74,6 +75,12 @@ class BARTScore(Metric):
 
     def choice(self) -> LikelihoodChoice:
         """The model this metric asks for."""
+        if self.model.lower().endswith(CHECKPOINTS):
+            raise SpecError(
+                f"model={self.model} is a PyTorch checkpoint, and models are directories: load it into the model it "
+                "was trained from, as in model.load_state_dict(torch.load(FILE)), write that with "
+                "model.save_pretrained(DIR) and tokenizer.save_pretrained(DIR), and take bartscore(model=DIR)"
+            )
         if self.max_length < 0 or not 0 <= self.threads <= 1024 or self.token_budget < 1:
             raise SpecError("expected max_length from 0, threads from 0 to 1024, and token_budget from 1")
         return LikelihoodChoice(

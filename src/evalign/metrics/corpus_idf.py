@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from evalign.encoders.base import Encoder
-from evalign.errors import LengthMismatchError
+from evalign.errors import LengthMismatchError, SpecError
 from evalign.metrics.base import blocks
 from evalign.text.idf import IDFTable
 from evalign.types import Row
 
 CORPUS_IDF = ("references", "sources")  # which texts of the rows are counted
+SIDES = "sides"  # moverscore's preset: candidates and references, each in a table of its own
 
 
 def count_idf(encoder: Encoder, texts: Iterable[str]) -> IDFTable:
@@ -21,6 +22,8 @@ def count_idf(encoder: Encoder, texts: Iterable[str]) -> IDFTable:
 
 def corpus_texts(rows: Iterable[Row], which: str) -> Iterator[str]:
     """The texts of that kind, row by row; a row without one is an error."""
+    if which == SIDES:
+        raise SpecError("idf=sides needs two tables, counted where all rows are scored at once: evalign score or meta")
     for row in rows:
         if which == "references":
             yield from row.references

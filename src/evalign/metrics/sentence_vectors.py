@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from evalign.encoders.loading import open_encoder
+from evalign.encoders.base import Encoder
+from evalign.encoders.loading import FAKE, EncoderChoice, open_encoder
+from evalign.encoders.locating import locate
 from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.errors import SpecError
 from evalign.metrics.options import number_or_text, option
+from evalign.metrics.signature import Signature
 from evalign.metrics.token_metric import PairScore, Side, TokenMetric, TokenScorer, is_stream
 from evalign.text.idf import TokenWeights
 from evalign.types import Floats, Row
@@ -87,6 +90,23 @@ class SBert(VectorMetric):
     about: ClassVar[str] = "cosine of pooled token vectors (Reimers & Gurevych 2019)"
 
     pooling: str = option("mean", "how token vectors become one", ("mean", "cls", "max"))
+
+    def choice(self) -> EncoderChoice:
+        """The encoder; texts are truncated where sentence-transformers does, unless `max_length` says otherwise."""
+        limit = self._own_limit()
+        return super().choice() if limit is None else replace(self, max_length=limit).choice()
+
+    def signature(self, encoder: Encoder, weights: TokenWeights | None, match: str, base: str) -> Signature:
+        """With the limit that was read from the model."""
+        limit = self._own_limit()
+        shown = self if limit is None else replace(self, max_length=limit)
+        return super(SBert, shown).signature(encoder, weights, match, base)
+
+    def _own_limit(self) -> int | None:
+        """`max_seq_length` of the model's sentence_bert_config.json, which only `overlong=truncate` reads."""
+        if self.overlong != "truncate" or self.max_length or self.model == FAKE:
+            return None
+        return locate(self.model).sentence_limit()
 
     def vector(self, side: Side, weighted: bool) -> Floats:
         """Pooled in 64 bits; IDF weights enter the mean only."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 
 from evalign.encoders.base import Encoder
-from evalign.metrics.corpus_idf import CORPUS_IDF
+from evalign.metrics.base import Metric
+from evalign.metrics.corpus_idf import CORPUS_IDF, SIDES
 from evalign.metrics.moverscore import MoverScore
 from evalign.metrics.token_metric import Side, TokenScorer
 from evalign.render.explain.parts import heading, line, pairs_table
@@ -43,11 +44,16 @@ def token_weights(scorer: TokenScorer, tokens: Tokens) -> list[TokenWeight]:
     weighed = []
     for place, option in enumerate(options):
         token = int(tokens.ids[place])
-        barred = _special(tokens, place, encoder) or option
+        barred = ("" if weighs_specials(metric) else _special(tokens, place, encoder)) or option
         texts = None if table is None or barred else table.frequencies.get(token, 0)
         weight = 0.0 if barred else idf[place]
         weighed.append(TokenWeight(tokens.surface(place), texts, weight, barred or _by_count(texts, table)))
     return weighed
+
+
+def weighs_specials(metric: Metric) -> bool:
+    """Whether special tokens have mass, as in moverscore's preset."""
+    return isinstance(metric, MoverScore) and metric.preset != "none"
 
 
 def _special(tokens: Tokens, place: int, encoder: Encoder) -> str:
@@ -68,6 +74,8 @@ def _by_count(texts: int | None, table: IDFTable | None) -> str:
 def weights_heading(scorer: TokenScorer) -> list[RenderableType]:
     """The formula of IDF with the size of the table, and where the counts come from."""
     table = scorer.weights
+    if scorer.metric.idf == SIDES:
+        return [line("IDF is counted over all rows, for each side apart; in a pair alone all tokens weigh the same.")]
     if not isinstance(table, IDFTable):
         return []
     idf = scorer.metric.idf

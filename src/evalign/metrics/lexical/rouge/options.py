@@ -49,7 +49,7 @@ class RougeOptions(Metric):
 
     mode: str = option("paper", "Lin 2004 for every language, or the program ROUGE-1.5.5 in every digit", MODES)
     tokens: str = option("auto", "auto is unicode; ascii is rouge-score's; or the name of a registered tokenizer",
-                         parse=tokenizer_name)  # fmt: skip
+                         choices=("auto", "unicode", "ascii"), parse=tokenizer_name)  # fmt: skip
     stem: str = option("false", "true is English; or a Snowball language, or nltk-porter, rouge-score's own", STEMS)
     stopwords: bool = option(False, "leave out English function words (rouge155: the script's list)")
     alpha: float = option(0.5, "weight of precision in F: 0 is recall alone, 1 precision alone")
