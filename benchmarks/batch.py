@@ -1,6 +1,6 @@
 """Batch jobs on one machine: the cost of shards and manifest against `evalign score`, and two workers against one.
 
-    python benchmarks/batch.py [--rows 20000] [--spec "bertscore(model=fake)"] [--repeat 3]
+    python benchmarks/batch.py [--rows 20000] [--spec "bertscore(model=fake)"] [--shard-rows 2048] [--repeat 3]
 
 Every measurement is a fresh process, start-up included; the ways run interleaved, and the fastest of the repeats is
 shown. `cpu` is processor time of all processes, which other programs disturb less than the clock on the wall; `peak` is
@@ -21,14 +21,13 @@ from pathlib import Path
 
 from streaming import made_rows
 
-WAYS = {  # name -> arguments; {data}, {out} and {spec} are filled in
+BATCH = ("batch", "run", "{data}", "-m", "{spec}", "--out", "{out}", "--shard-rows", "{shard_rows}")
+WAYS = {  # name -> arguments, with what {...} stands for filled in
     "score, 1 thread": ("score", "{data}", "-m", "{spec}", "--threads", "1", "--segments", "{out}.jsonl"),
-    "batch, 1 worker": ("batch", "run", "{data}", "-m", "{spec}", "--out", "{out}", "--workers", "1"),
-    "batch, 2 workers": ("batch", "run", "{data}", "-m", "{spec}", "--out", "{out}", "--workers", "2"),
-    "batch, 1 worker, 2 threads": (
-        "batch", "run", "{data}", "-m", "{spec}", "--out", "{out}", "--workers", "1", "--threads", "2",
-    ),
-}  # fmt: skip
+    "batch, 1 worker": (*BATCH, "--workers", "1"),
+    "batch, 2 workers": (*BATCH, "--workers", "2"),
+    "batch, 1 worker, 2 threads": (*BATCH, "--workers", "1", "--threads", "2"),
+}
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--spec", default="bertscore(model=fake)")
+    parser.add_argument("--shard-rows", type=int, default=2048)
     parser.add_argument("--repeat", type=int, default=3)
     asked = parser.parse_args()
     costs: dict[str, list[Cost]] = {name: [] for name in WAYS}
@@ -66,12 +66,14 @@ def main() -> None:
         for repeat in range(asked.repeat):
             for number, (name, arguments) in enumerate(WAYS.items()):
                 out = Path(folder) / f"{number}-{repeat}"
-                costs[name].append(measure([part.format(data=data, out=out, spec=asked.spec) for part in arguments]))
+                filled = {"data": data, "out": out, "spec": asked.spec, "shard_rows": asked.shard_rows}
+                costs[name].append(measure([part.format(**filled) for part in arguments]))
                 if out.is_dir() and "threads" not in name:
                     summaries.add((out / "summary.json").read_bytes())
     if len(summaries) != 1:
         raise SystemExit("one and two workers gave different summaries")
-    print(f"{asked.rows} rows, {asked.spec}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    print(f"{asked.rows} rows, {asked.spec}, shards of {asked.shard_rows}; {load}")
     print(f"{'way':28}{'rows/s':>9}{'wall s':>9}{'cpu s':>9}{'peak MB':>9}")
     for name, own in costs.items():
         wall, cpu, peak = min(one.wall for one in own), min(one.cpu for one in own), max(one.peak for one in own)
