@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evalign.analysis.agreement import Plan, judge_table
+from evalign.analysis.agreement import judge_table
+from evalign.analysis.plan import Plan
 from evalign.analysis.rated_tables import PLAIN, RatedTable
 from evalign.stats.bootstrap import Resampling, resampled, with_interval
 from evalign.stats.clusters import clusters
