@@ -10,6 +10,7 @@ from evalign.analysis.scoring import score_source
 from evalign.batch.manifest import MANIFEST, Manifest
 from evalign.batch.run import BUSY
 from evalign.data.rows import Columns, TableFile
+from evalign.encoders.fake import FakeEncoder
 from evalign.errors import FileFormatError, SpecError
 from evalign.folder_lock import alone_in
 from evalign.metrics.registry import metric
@@ -53,6 +54,23 @@ def test_any_sharding_gives_the_same_bytes_and_the_scores_of_score(tmp_path):
     for entry in json.loads((tmp_path / "1024" / "summary.json").read_bytes())["results"]:
         for name, (low, high) in entry["bootstrap"].items():
             assert low < entry.get("corpus", entry["scores"])[name] < high
+
+
+def test_the_texts_that_are_encoded_together_do_not_depend_on_the_shards(tmp_path, monkeypatch):
+    """All rows have one of ten references: none may be remembered from an earlier block, which a worker may not see."""
+    rows = [row | {"references": [f"reference {number % 10}"]} for number, row in enumerate(made_rows(2100))]
+    data, real = write_rows(tmp_path / "in.jsonl", rows), FakeEncoder.encode
+    calls = {shard_rows: [] for shard_rows in (1024, 3072)}
+    for shard_rows, own in calls.items():
+
+        def encode(self, texts, pad_to=None, own=own):
+            own.append(list(texts))
+            return real(self, texts, pad_to)
+
+        monkeypatch.setattr(FakeEncoder, "encode", encode)
+        run(data, tmp_path / str(shard_rows), ("bertscore(model=fake)",), shard_rows=shard_rows)
+    assert len(calls[1024]) == 3
+    assert calls[1024] == calls[3072]
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from evalign.batch.totals import ShardTotals, Totals, id_keys
 from evalign.batch.writing import write_durably
 from evalign.data.rows import Columns, make_row
 from evalign.encoders.loading import open_encoder
+from evalign.encoders.vector_cache import forget_vectors
 from evalign.errors import InputError
 from evalign.malloc_trim import release_freed_memory
 from evalign.metrics.base import Metric, Ready, blocks, score_block
@@ -152,6 +153,7 @@ class Worker:
         if not rows:
             return
         segments = []
+        forget_vectors()  # texts that a block encodes, and so the last bits, must not depend on earlier blocks
         for metric, scorer in self._scorers():
             if shard.number == 0 and number == 0 and all(map(metric.lacks, rows)):
                 metric.check_needs(rows)  # nobody has it: a wrong file, not a bad row

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Iterable
 from threading import Lock
+from weakref import WeakSet
 
 from evalign.encoders.base import Encoder
 from evalign.types import Embedded
@@ -12,6 +13,13 @@ from evalign.types import Embedded
 MAX_BYTES = 256 * 2**20
 MAX_TEXTS = 16_384  # small vectors cost mostly their Python objects, which no byte count sees
 MAX_SEEN = 8_192
+_memories: WeakSet[EmbeddingMemory] = WeakSet()
+
+
+def forget_vectors() -> None:
+    """Empties every cache, so that which texts are encoded together does not depend on what came before."""
+    for memory in list(_memories):
+        memory.forget()
 
 
 class EmbeddingMemory:
@@ -24,6 +32,14 @@ class EmbeddingMemory:
         self._cache: OrderedDict[str, Embedded] = OrderedDict()
         self._seen: OrderedDict[int, None] = OrderedDict()  # hashes of texts that came once
         self._bytes = 0
+        _memories.add(self)
+
+    def forget(self) -> None:
+        """Empties the cache."""
+        with self._lock:
+            self._cache.clear()
+            self._seen.clear()
+            self._bytes = 0
 
     def encode(self, texts: Iterable[str], keep: Collection[str] = (), at_once: bool = True) -> dict[str, Embedded]:
         """Every text's vectors; those in `keep` are cached, `at_once` or only when they come a second time.
