@@ -184,7 +184,7 @@ class TokenScorer(Scorer):
 
     def score(self, rows: list[Row]) -> list[Segment]:
         """Matches every candidate with each of its references."""
-        references = {text for row in rows for text in row.references}
+        references = list(dict.fromkeys(text for row in rows for text in row.references))  # in one order everywhere
         sides = self.sides([*(row.candidate for row in rows), *references], keep=references)
         pairs = [(sides[row.candidate], sides[text]) for row in rows for text in row.references]
         with one_blas_thread():
