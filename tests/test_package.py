@@ -39,6 +39,7 @@ DRAWN = {
     "types/alignment.py": ("Alignment",),
     "types/scores.py": ("Report",),
     "metrics/pair_likelihood.py": ("Likelihoods",),
+    "metrics/bert_scorer.py": ("BERTScorer",),
 }
 HEAVY = ("onnxruntime", "onnx", "scipy", "ot", "torch", "transformers", "tokenizers", "pandas", "sacrebleu", "rich")
 

@@ -25,6 +25,7 @@ from evalign.errors import UnsupportedModelError as UnsupportedModelError
 from evalign.errors import WeightsError as WeightsError
 from evalign.metrics.bartscore import BARTScore as BARTScore
 from evalign.metrics.base import Metric as Metric
+from evalign.metrics.bert_scorer import BERTScorer as BERTScorer
 from evalign.metrics.bertscore import BERTScore as BERTScore
 from evalign.metrics.compat import score as score
 from evalign.metrics.evalign_metric import Evalign as Evalign

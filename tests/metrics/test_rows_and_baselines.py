@@ -128,8 +128,9 @@ def test_nothing_is_called_rescaled_without_a_baseline(tiny):
     options = {"model_type": str(tiny("bert")), "num_layers": 2}
     with pytest.raises(TableError, match="no baseline"):
         evalign.score(["a"], ["a"], lang="en", rescale_with_baseline=True, **options)
-    _, signature = evalign.score(["a"], ["a"], return_hash=True, **options)
-    assert "|base:no|" in signature
+    _, made = evalign.score(["a"], ["a"], return_hash=True, **options)
+    assert "rescaled" not in made
+    assert "|base:no|" in made.signature
 
 
 def test_reports_say_what_they_hold():

@@ -1,6 +1,6 @@
 """`evalign.score` against bert_score itself: within 1e-5 on 50 real pairs, and on 500 in the slow tests.
 
-One difference is known: bert_score multiplies similarities by the padding mask, so a token whose best
+One difference is left on such texts: bert_score multiplies similarities by the padding mask, so a token whose best
 real similarity is negative may be given 0 instead. Pairs with such a token are found here, from our own
 similarity matrices, and only they may differ.
 """

@@ -1,4 +1,4 @@
-"""`evalign baseline fit`: what unrelated text scores, so that a score can say how far from chance it is."""
+"""`evalign baseline fit` and `get`: what unrelated text scores, so that a score can say how far from chance it is."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from evalign.data.text_lines import read_lines
 from evalign.errors import SpecError
 from evalign.metrics.baseline import Baseline, check_table_path
 from evalign.metrics.matching_metric import PRFMetric
+from evalign.metrics.published_baselines import get_baselines
 from evalign.render.progress import progress
 from evalign.render.score_tables import baseline_table
 from evalign.tuning.baselines import DEFAULT_PAIRS, fit_baseline
@@ -18,7 +19,17 @@ from evalign.tuning.baselines import DEFAULT_PAIRS, fit_baseline
 
 @click.group()
 def baseline() -> None:
-    """Fit baselines for use with rescale=FILE."""
+    """Fit or get baselines for use with rescale=FILE."""
+
+
+@baseline.command()
+def get() -> None:
+    """Get the baselines that bert_score ships: from the installed package, or its wheel on PyPI without the rest.
+
+    Then rescale_with_baseline=True works in evalign.score and evalign.BERTScorer, and rescale=FILE in a spec.
+    """
+    for (language, model), path in sorted(get_baselines().items()):
+        click.echo(f"{language}\t{model}\t{path}")
 
 
 @baseline.command()

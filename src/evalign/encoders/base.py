@@ -53,6 +53,7 @@ class Reading:
     overlong: str = "window"
     max_length: int = sys.maxsize
     token_budget: int = TOKEN_BUDGET
+    profile: str = "no"  # or how a peer reads (peer_profile.py)
 
     def within(self, positions: int, tokenizer: Tokenizer) -> Reading:
         """Lowers the limit to what the position table and the tokenizer's own setting allow."""
@@ -71,6 +72,7 @@ class BatchingEncoder(ABC):
         self.name, self.precision = name, precision
         self.tokenizer, self.layers, self.reading, self.pad_id = tokenizer, layers, reading, pad_id
         self.tokenizer_fingerprint, self.special_ids = tokenizer.fingerprint, tokenizer.special_ids
+        self.one_length = False  # whether padding would change a vector, so that a batch must not have any
         self.real_tokens = 0  # what benchmarks report: tokens of texts,
         self.padded_tokens = 0  # and tokens the model was run on
 
@@ -136,7 +138,7 @@ class BatchingEncoder(ABC):
         """Vectors of each sequence, in the order given; with `width`, all padded to that many tokens."""
         results: dict[int, Floats] = {}
         lengths = [width or len(sequence) for sequence in sequences]
-        for batch in plan_batches(lengths, self.reading.token_budget):
+        for batch in plan_batches(lengths, self.reading.token_budget, self.one_length):
             ids, mask = pad([sequences[index] for index in batch], self.pad_id, width)
             check_stopped()
             vectors = self.forward(ids, mask)

@@ -15,12 +15,15 @@ from evalign.types import Ints
 TOKEN_BUDGET = 512  # measured on CPU: up to here activations stay in the cache, and small batches need less padding
 
 
-def plan_batches(lengths: Sequence[int], budget: int = TOKEN_BUDGET) -> list[list[int]]:
-    """Indices by batch, longest first; rows times the longest length stays within `budget`."""
+def plan_batches(lengths: Sequence[int], budget: int = TOKEN_BUDGET, one_length: bool = False) -> list[list[int]]:
+    """Indices by batch, longest first; rows times the longest length stays within `budget`.
+
+    With `one_length` a batch holds sequences of one length only, so that none is padded.
+    """
     batches: list[list[int]] = []
     room = 0
     for index in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
-        if room == 0:
+        if room == 0 or (one_length and lengths[index] != lengths[batches[-1][0]]):
             batches.append([])
             room = max(1, budget // max(1, lengths[index]))
         batches[-1].append(index)

@@ -14,6 +14,7 @@ from typing import Any
 from evalign.errors import UnsupportedModelError, WeightsError
 
 WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
+EMBEDDINGS = ("word_embeddings", "position_embeddings", "token_type_embeddings", "LayerNorm")
 ACTIVATIONS = {"gelu": "erf", "gelu_new": "tanh", "gelu_pytorch_tanh": "tanh", "relu": "relu"}
 
 
@@ -117,7 +118,9 @@ def architecture(config: Mapping[str, Any], tensors: Collection[str]) -> Archite
         )
     kind = config.get("position_embedding_type", "absolute")
     if kind != "absolute":
-        raise UnsupportedModelError(f"position_embedding_type {kind!r} is not built here; use backend=torch")
+        raise UnsupportedModelError(
+            f"position_embedding_type {kind!r} is not built here, nor by transformers 5; use a model with absolute ones"
+        )
     words = [name for name in tensors if name.endswith(WORD_EMBEDDINGS)]
     if len(words) != 1:
         raise WeightsError(f"expected one tensor named *{WORD_EMBEDDINGS}, found {len(words)}")
@@ -130,6 +133,11 @@ def architecture(config: Mapping[str, Any], tensors: Collection[str]) -> Archite
     heads, depth = described.heads, len(described.layers)
     if not isinstance(heads, int) or heads < 1 or not depth:
         raise WeightsError(f"config.json of this {family} model names {heads} heads, {depth} layers")
+    if unread := _unread(described, tensors):
+        raise WeightsError(
+            f"the weights hold {unread[0]!r}, which a {family} model of this config.json has no place for; "
+            "use a model whose weights and config.json fit"
+        )
     return described
 
 
@@ -168,6 +176,18 @@ def _described(name: str, config: Mapping[str, Any], prefix: str) -> Architectur
         position_pad=family.position_pad(config) if family.position_pad else None,
         relative_bias=prefix + family.relative_bias if family.relative_bias else None,
     )
+
+
+def _unread(arch: Architecture, tensors: Collection[str]) -> list[str]:
+    """Tensors inside the encoder that no part of it reads; heads and poolers lie beside it."""
+    prefix = arch.embeddings.removesuffix("embeddings")
+    modules = [name for layer in arch.layers for name in astuple(layer)]
+    modules += [f"{arch.embeddings}.{name}" for name in EMBEDDINGS] + [arch.projection or arch.embeddings]
+    known = {f"{module}.{part}" for module in modules for part in ("weight", "bias", "gamma", "beta")}
+    known |= {arch.relative_bias or "", f"{arch.embeddings}.position_ids", f"{arch.embeddings}.token_type_ids"}
+    parts = {name.removeprefix(prefix).partition(".")[0] for name in modules}
+    inside = (name for name in tensors if name.startswith(prefix) and name not in known)
+    return sorted(name for name in inside if name.removeprefix(prefix).partition(".")[0] in parts)
 
 
 def _layer_bases(family: Family, config: Mapping[str, Any]) -> Iterator[str]:

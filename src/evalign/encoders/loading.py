@@ -14,6 +14,7 @@ from evalign.encoders.families import FAMILIES, depth
 from evalign.encoders.layers import parse_layers
 from evalign.encoders.locating import Located, locate
 from evalign.encoders.model_pool import ModelPool
+from evalign.encoders.peer_profile import unweighted_ids
 from evalign.encoders.pinned_models import UNTUNED_DEPTH
 from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.errors import FileFormatError, SpecError
@@ -119,6 +120,8 @@ def _load(choice: EncoderChoice, located: Located, folder: CacheFolder | None) -
     backend = _backend(choice, str(config.get("model_type")))
     encoder = _load_model(choice, located, config, backend)
     encoder.name = located.pinned
+    if encoder.reading.profile != "no":
+        encoder.special_ids = unweighted_ids(located.directory, encoder.tokenizer)
     return _with_cache(
         encoder,
         folder,

@@ -16,6 +16,7 @@ from evalign.encoders.base import BatchingEncoder, Reading
 from evalign.encoders.families import architecture, pad_token
 from evalign.encoders.graph import EncoderGraph, build_graph
 from evalign.encoders.layers import check_layers
+from evalign.encoders.peer_profile import puts_prefix_space
 from evalign.encoders.safetensors_headers import tensor_places
 from evalign.encoders.tokenizer import Tokenizer
 from evalign.errors import WeightsError
@@ -32,7 +33,8 @@ class OrtEncoder(BatchingEncoder):
         tensors = tensor_places(directory)
         arch = architecture(config, tensors)
         layers = check_layers(layers, len(arch.layers))
-        tokenizer = Tokenizer.from_directory(directory)
+        prefix_space = puts_prefix_space(directory, arch.family, reading.profile)
+        tokenizer = Tokenizer.from_directory(directory, prefix_space)
         graph = build_graph(arch, tensors, layers, precision)
         reading = reading.within(graph.positions, tokenizer)
         super().__init__(directory.name, tokenizer, layers, reading, pad_token(config), precision)

@@ -27,11 +27,12 @@ Encoding = tuple[Sequence[str], Sequence[int], Any, Any]  # pieces, ids, special
 class Tokenizer:
     """A tokenizer.json without truncation and padding; the first word of a text has the same token as elsewhere."""
 
-    def __init__(self, definition: str, max_length: int | None = None) -> None:
+    def __init__(self, definition: str, max_length: int | None = None, prefix_space: bool = True) -> None:
         self.max_length = max_length
         settings: dict[str, Any] = json.loads(definition)
         settings["truncation"] = settings["padding"] = None
-        _add_prefix_space(settings)
+        if prefix_space:
+            _add_prefix_space(settings)
         canonical = json.dumps(settings, sort_keys=True)
         self.fingerprint = hashlib.sha256(canonical.encode()).hexdigest()
         self._backend = Backend.from_str(canonical)
@@ -45,7 +46,7 @@ class Tokenizer:
         self.special_ids = frozenset(self.prefix_ids + self.suffix_ids)
 
     @classmethod
-    def from_directory(cls, directory: Path) -> Tokenizer:
+    def from_directory(cls, directory: Path, prefix_space: bool = True) -> Tokenizer:
         """Reads tokenizer.json, and the length limit from tokenizer_config.json."""
         file = directory / "tokenizer.json"
         if not file.is_file():
@@ -56,7 +57,8 @@ class Tokenizer:
         config = directory / "tokenizer_config.json"
         try:
             limit = json.loads(config.read_text("utf-8")).get("model_max_length") if config.is_file() else None
-            return cls(file.read_text("utf-8"), None if limit is None or limit > NO_LIMIT else int(limit))
+            limit = None if limit is None or limit > NO_LIMIT else int(limit)
+            return cls(file.read_text("utf-8"), limit, prefix_space)
         except Exception as error:  # the tokenizers library raises bare Exception on a broken file
             raise ModelError(f"{file}: not a tokenizer definition ({error})") from error
 
@@ -64,6 +66,11 @@ class Tokenizer:
     def size(self) -> int:
         """How many ids there are."""
         return self._backend.get_vocab_size()
+
+    def token_id(self, piece: str) -> int | None:
+        """The id of a piece, if the vocabulary has it."""
+        number: int | None = self._backend.token_to_id(piece)
+        return number
 
     def piece(self, token_id: int) -> str:
         """How the vocabulary spells an id."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,26 +17,30 @@ from typing import Any
 import numpy as np
 
 from evalign.encoders.base import BatchingEncoder, Reading
-from evalign.encoders.families import pad_token
+from evalign.encoders.families import depth, pad_token
 from evalign.encoders.layers import check_layers
 from evalign.encoders.out_of_memory import in_halves
+from evalign.encoders.padding_probe import PADDING_SENSITIVE, padding_sensitive
+from evalign.encoders.peer_profile import puts_prefix_space
 from evalign.encoders.safetensors_headers import weight_files
 from evalign.encoders.tokenizer import NO_LIMIT, Tokenizer
-from evalign.errors import MissingExtraError, ModelError, UnsupportedModelError, WeightsError
+from evalign.errors import EvalignError, MissingExtraError, ModelError, UnsupportedModelError, WeightsError
 from evalign.types import Floats, Ints
 
 try:
     import torch
     from safetensors import SafetensorError
     from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding, AutoTokenizer
+    from transformers import __version__ as version
     from transformers.utils import logging
 except ImportError as error:
     raise MissingExtraError("backend=torch", "torch") from error
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet")  # their tables start behind the padding id
 UNLIMITED = ("deberta-v2", "t5", "mt5", "umt5")  # relative positions: what the config calls a limit is none
 TOKENIZER_FILES = ("tokenizer.json", "*.spm", "*.model", "vocab.*", "*vocab*", "*.tiktoken")
+BUFFERS = ("position_ids", "token_type_ids", "inv_freq", "masked_bias", "attn.bias")  # computed; old files hold them
+BLOCKWISE = ("big_bird", "bigbird_pegasus", "pegasus_x")  # fill up a text's end to whole blocks inside
 LOADING = (ValueError, OSError, RuntimeError, KeyError, AssertionError, AttributeError, TypeError, SafetensorError)
 
 
@@ -50,21 +54,26 @@ class TorchEncoder(BatchingEncoder):
         weight_files(directory)  # safetensors only, said before transformers says it at length
         with loading(directory, device):
             self._model = _text_model(directory, precision).to(device).eval()
-        settings = self._model.config
-        depth = getattr(settings, "num_hidden_layers", None)
-        if depth is None:
+            settings = _settings(self._model, directory)
+        self._depth = getattr(settings, "num_hidden_layers", None) or depth(settings.to_dict()) or 0
+        if not self._depth:
             raise UnsupportedModelError(f"{directory}: config.json does not say how many layers the model has")
-        tokenizer = _tokenizer(directory)
+        self._family = str(config.get("model_type"))
+        tokenizer = _tokenizer(directory, puts_prefix_space(directory, self._family, reading.profile))
         pad = pad_token(config)
         pad = pad if 0 <= pad < settings.vocab_size else 0  # Llama configs write -1 for none
-        reading = reading.within(positions(settings), tokenizer)
-        super().__init__(directory.name, tokenizer, check_layers(layers, depth), reading, pad, precision)
-        self._device, self._threads, self._depth = device, threads, int(depth)
+        reading = reading.within(positions(settings, self._model), tokenizer)
+        super().__init__(directory.name, tokenizer, check_layers(layers, self._depth), reading, pad, precision)
+        self._device, self._threads, self._width = device, threads, int(settings.hidden_size)
+        self._attention = getattr(self._model, "attention_type", None)  # BigBird forgets it after a short text
+        if reading.profile != "no" and len(self.layers) == 1:
+            self._depth = _cut(self._model, self._depth, self.layers[0])
+        self.one_length = self._padding_sensitive(settings.vocab_size)
 
     def forward(self, ids: Ints, mask: Ints) -> Floats:
         """Runs one padded batch; where memory is short, in halves, and with smaller batches from then on."""
         if ids.shape[1] == 0:  # texts without a token, of a tokenizer that adds none
-            return np.zeros((len(self.layers), len(ids), 0, self._model.config.hidden_size), dtype=np.float32)
+            return np.zeros((len(self.layers), len(ids), 0, self._width), dtype=np.float32)
         with torch.inference_mode(), torch_threads(self._threads):
             parts = in_halves(
                 lambda rows: self._states(ids[rows], mask[rows]),
@@ -74,17 +83,38 @@ class TorchEncoder(BatchingEncoder):
             )
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
+    def _padding_sensitive(self, vocabulary: int) -> bool:
+        """Runs the model for the first time, padded and not; one that token ids alone do not move is refused."""
+        try:
+            changed = padding_sensitive(self.forward, vocabulary, self.pad_id, self.precision)
+        except (EvalignError, MemoryError):
+            raise
+        except Exception as error:  # whatever a model's own code raises
+            reason = f"model_type {self._family!r} does not run on token ids and their mask alone ({first_line(error)})"
+            raise UnsupportedModelError(f"{self.name}: {reason}; use another text encoder") from error
+        return changed or self._family in PADDING_SENSITIVE
+
     def _halve_budget(self) -> None:
         self.reading = replace(self.reading, token_budget=max(1, self.reading.token_budget // 2))
 
     def _states(self, ids: Ints, mask: Ints) -> Floats:
+        if self._attention is not None:
+            self._model.set_attention_type(self._attention)
         output = self._model(
             input_ids=torch.from_numpy(ids).to(self._device),
             attention_mask=torch.from_numpy(mask).to(self._device),
             output_hidden_states=True,
         )
         # The last layer is what the model gives; CLIP's norm, for one, comes after its last hidden state.
-        states = [*output.hidden_states[: self._depth], output.last_hidden_state]
+        states = [*(output.hidden_states or ())[: self._depth], output.last_hidden_state]
+        if self._family in BLOCKWISE:
+            states = [state[:, : ids.shape[1]] for state in states]
+        shapes = {tuple(state.shape) for state in states}
+        if len(output.hidden_states or ()) != self._depth + 1 or shapes != {(*ids.shape, states[0].shape[2])}:
+            raise UnsupportedModelError(
+                f"{self.name}: model_type {self._family!r} does not give one vector per token and layer "
+                f"({self._depth} layers, {ids.shape[1]} tokens, states of {sorted(shapes)}); use another text encoder"
+            )
         return np.asarray(torch.stack([states[layer] for layer in self.layers]).float().cpu().numpy())
 
 
@@ -116,7 +146,22 @@ def load(kind: Any, directory: Path, precision: str, **settings: Any) -> Any:
     if missing or info["mismatched_keys"]:
         tensor = (missing or sorted(map(str, info["mismatched_keys"])))[0]
         raise WeightsError(f"{directory}: its weights do not fit its config.json, {tensor} is missing; get it again")
+    if unread := _unread(model, info["unexpected_keys"]):
+        raise WeightsError(
+            f"{directory}: transformers {version} would leave out {len(unread)} of its weights, {unread[0]} first, and "
+            "score with another model than this; use a model that this version builds"
+        )
     return model
+
+
+def _unread(model: Any, unexpected: Iterable[str]) -> list[str]:
+    """Tensors of the file that belong inside the model, which has no place for them; heads lie beside it.
+
+    BERT with relative positions, for one, is built without them by the transformers of today.
+    """
+    parts = {name for name, _ in model.base_model.named_children()} - {"pooler"}
+    weights = (name for name in unexpected if not name.endswith(BUFFERS))
+    return sorted(n for n in weights if n.removeprefix(f"{model.base_model_prefix}.").partition(".")[0] in parts)
 
 
 def first_line(error: BaseException) -> str:
@@ -147,14 +192,38 @@ def _text_model(directory: Path, precision: str) -> Any:
     return model.get_encoder() if config.is_encoder_decoder else model
 
 
-def _tokenizer(directory: Path) -> Tokenizer:
+def _cut(model: Any, depth: int, layer: int) -> int:
+    """Drops the layers above one, so that a closing norm follows it, as in bert_score; the new depth.
+
+    Where there is no one list of layers (ALBERT's are one layer again and again), nothing is dropped: none of those
+    has a closing norm.
+    """
+    named = [(name.count("."), name) for name, part in model.named_modules() if _is_list(part, depth)]
+    outer = [name for dots, name in named if dots == min(named)[0]]
+    if layer == depth or len(outer) != 1:
+        return depth
+    parent, _, name = outer[0].rpartition(".")
+    setattr(model.get_submodule(parent), name, model.get_submodule(outer[0])[:layer])
+    return layer
+
+
+def _is_list(module: Any, length: int) -> bool:
+    return isinstance(module, torch.nn.ModuleList) and len(module) == length
+
+
+def _settings(model: Any, directory: Path) -> Any:
+    """The config of the part that reads text; FSMT's encoder has none of its own."""
+    return getattr(model, "config", None) or AutoConfig.from_pretrained(directory)
+
+
+def _tokenizer(directory: Path, prefix_space: bool) -> Tokenizer:
     """tokenizer.json if there is one, else what transformers converts from the older files."""
     if (directory / "tokenizer.json").is_file():
-        return Tokenizer.from_directory(directory)
+        return Tokenizer.from_directory(directory, prefix_space)
     try:
         loaded = load_tokenizer(directory)
         limit = loaded.model_max_length
-        return Tokenizer(loaded.backend_tokenizer.to_str(), int(limit) if limit < NO_LIMIT else None)
+        return Tokenizer(loaded.backend_tokenizer.to_str(), int(limit) if limit < NO_LIMIT else None, prefix_space)
     except AttributeError as error:
         raise ModelError(f"{directory}: no tokenizer.json there, and {type(loaded).__name__} makes none") from error
 
@@ -178,9 +247,12 @@ def load_tokenizer(directory: Path) -> Any:
         ) from error
 
 
-def positions(config: Any) -> int:
-    """How many tokens the model's position table has room for; sys.maxsize if it has none."""
-    table = getattr(config, "max_position_embeddings", None)
-    if table is None or (config.model_type in UNLIMITED and not getattr(config, "position_biased_input", False)):
+def positions(config: Any, model: Any) -> int:
+    """How many tokens the model's position table has room for; sys.maxsize if it has none (XLNet writes -1)."""
+    table = getattr(config, "max_position_embeddings", None) or 0
+    relative = config.model_type in UNLIMITED and not getattr(config, "position_biased_input", False)
+    if table < 1 or relative:
         return sys.maxsize
-    return int(table) - (config.pad_token_id + 1 if config.model_type in OFFSET_POSITIONS else 0)
+    tables = (module for name, module in model.named_modules() if name.endswith("position_embeddings"))
+    unused = [module.padding_idx + 1 for module in tables if getattr(module, "padding_idx", None) is not None]
+    return int(table) - max(unused, default=0)  # RoBERTa's, for one, starts behind the padding id

@@ -13,7 +13,7 @@ import csv
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -23,6 +23,7 @@ import numpy as np
 
 from evalign.atomic_files import whole_file
 from evalign.errors import TableError
+from evalign.metrics.published_baselines import published_for
 from evalign.types import Floats
 
 COLUMNS = ["LAYER", "P", "R", "F"]
@@ -49,7 +50,9 @@ class Baseline:
         except OSError as error:
             raise TableError(f"rescale={path}: no baseline file there ({error.strerror})") from error
         notes = table.with_suffix(".json")
-        return cls.parse(str(path), raw, notes.read_bytes() if notes.is_file() and notes != table else None)
+        baseline = cls.parse(str(path), raw, notes.read_bytes() if notes.is_file() and notes != table else None)
+        meant = published_for(path)
+        return baseline if meant is None else replace(baseline, provenance={"published for": meant})
 
     @classmethod
     def parse(cls, name: str, raw: bytes, notes: bytes | None = None) -> Baseline:

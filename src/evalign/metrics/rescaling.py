@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evalign.encoders.base import Encoder
+from evalign.encoders.pinned_models import tuned_layers
 from evalign.errors import TableError
 from evalign.metrics.baseline import Baseline, layer_name, shipped
 from evalign.types import Floats
@@ -23,6 +24,7 @@ class Rescaling:
     def fitting(self, encoder: Encoder, match: str, specials: str, every_layer: bool) -> Rescaling:
         """The rescaling for this encoder and matching, or an error that says why there is none."""
         baseline = _shipped(encoder.name, match, specials) if self.baseline is None else self.baseline
+        _check_published(baseline, encoder.name)
         _check_fits(baseline, {"model": encoder.name, "match": match, "specials": specials})
         layers = tuple(map(str, encoder.layers)) if every_layer else (layer_name(encoder.layers),)
         for layer in layers:
@@ -52,6 +54,16 @@ def _check_fits(baseline: Baseline, used: dict[str, str]) -> None:
             raise TableError(
                 f"this baseline was fitted with {key} {baseline.provenance[key]}, not {value}: evalign baseline fit"
             )
+
+
+def _check_published(baseline: Baseline, model: str) -> None:
+    """A table of bert_score is for the model that its place names; a folder of another name may hold that model."""
+    label = model.partition("@")[0]
+    meant = str(baseline.provenance.get("published for", label)).rpartition("/")[2]
+    if label != meant and label in {name.rpartition("/")[2] for name in tuned_layers()}:
+        raise TableError(
+            f"this baseline was made for {meant}, not {label}; fit one: evalign baseline fit TEXTS -o FILE"
+        )
 
 
 def _shipped(model: str, match: str, specials: str) -> Baseline:

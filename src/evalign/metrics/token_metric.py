@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -28,7 +28,7 @@ from evalign.metrics.corpus_idf import CORPUS_IDF, corpus_texts, count_idf
 from evalign.metrics.options import execution_option, number_or_text, option
 from evalign.metrics.signature import Signature
 from evalign.text.idf import IDFTable, TokenWeights
-from evalign.types import Embedded, Floats, Row, Segment, Tokens
+from evalign.types import Bools, Embedded, Floats, Row, Segment, Tokens
 from evalign.version import __version__
 
 MULTIREF = ("max-f1", "mean", "per-field-max")
@@ -91,7 +91,7 @@ class TokenMetric(Metric):
             )
         model = next((known.name for known in KNOWN.values() if known.label == label), label)
         options = {"model": model, "layer": said.get("layer"), "idf": idf, "arithmetic": said.get("prec", "fp32")}
-        options |= {key: said[key] for key in ("specials", "multiref", "overlong") if key in said}
+        options |= {key: said[key] for key in ("specials", "multiref", "overlong", "compat") if key in said}
         options |= {key: said[short] for short, key in (("max", "max_length"),) if short in said}
         options |= rescaling | cls.match_options(said.get("match", ""))
         metric = cls.from_options({key: value for key, value in options.items() if value is not None})
@@ -124,6 +124,13 @@ class TokenMetric(Metric):
                 "fit a table first (evalign idf fit) and pass idf=FILE"
             )
         return count_idf(encoder, corpus_texts(rows, self.idf))
+
+    def weighted(self, tokens: Tokens, special_ids: Collection[int], by_table: bool) -> Bools:
+        """The tokens that may weigh something: all but special ones, also where a text spells one out."""
+        own = ~tokens.special
+        for special_id in special_ids:  # two or three; np.isin is slower
+            own &= tokens.ids != special_id
+        return own
 
     def signature(self, encoder: Encoder, weights: TokenWeights | None, match: str, base: str) -> Signature:
         """What decides the numbers, in the order every token metric shows it."""
@@ -248,10 +255,10 @@ class TokenScorer(Scorer):
     def side(self, embedded: Embedded) -> Side:
         """One encoded text with the weights of its tokens."""
         tokens = embedded.tokens
-        own = ~tokens.special
-        for special_id in self.memory.encoder.special_ids:  # two or three; np.isin is slower
-            own &= tokens.ids != special_id
+        own = self.metric.weighted(tokens, self.memory.encoder.special_ids, self.weights is not None)
         counts = tokens.counts
+        if self.weights is not None and (missing := self.weights.missing(tokens.ids[~tokens.special])):
+            counts["idf-missing"] = missing
         weights = (
             own.astype(np.float64) if self.weights is None else np.where(own, self.weights.weights(tokens.ids), 0.0)
         )

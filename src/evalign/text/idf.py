@@ -36,6 +36,10 @@ class TokenWeights(Protocol):
         """One weight per id."""
         ...
 
+    def missing(self, ids: Ints) -> int:
+        """How many of the ids have no weight, and so weigh 0."""
+        ...
+
 
 @dataclass(frozen=True)
 class IDFTable:
@@ -72,6 +76,10 @@ class IDFTable:
         """log((M + 1) / (df + 1)) for each id."""
         counts = np.array([self.frequencies.get(int(token), 0) for token in ids], dtype=np.float64)
         return np.log((self.documents + 1) / (counts + 1))
+
+    def missing(self, ids: Ints) -> int:
+        """None: a token never seen has the greatest weight."""
+        return 0
 
     def check(self, tokenizer: str) -> None:
         """Raises if the table was counted with another vocabulary."""
@@ -113,13 +121,13 @@ class IDFTable:
 
 @dataclass(frozen=True)
 class FixedWeights:
-    """Weights from outside, by token id; ids without one weigh `default`."""
+    """Weights from outside, by token id; ids without one weigh `default`, or count as missing and weigh 0."""
 
     by_id: Mapping[int, float]
-    default: float = 0.0
+    default: float | None = None
 
     def __post_init__(self) -> None:
-        for token, weight in [*self.by_id.items(), ("default", self.default)]:
+        for token, weight in [*self.by_id.items(), ("default", self.default or 0.0)]:
             if not 0 <= float(weight) < math.inf:
                 raise TableError(
                     f"idf: the weight of token {token} is {weight}; weights must be finite and not negative"
@@ -128,9 +136,16 @@ class FixedWeights:
     @property
     def digest(self) -> str:
         """Eight hex digits over the weights."""
-        content = json.dumps([self.default, sorted((int(key), float(value)) for key, value in self.by_id.items())])
+        content = json.dumps(
+            [self.default or 0.0, sorted((int(key), float(value)) for key, value in self.by_id.items())]
+        )
         return hashlib.sha256(content.encode()).hexdigest()[:8]
 
     def weights(self, ids: Ints) -> Floats:
         """One weight per id."""
-        return np.array([float(self.by_id.get(int(token), self.default)) for token in ids])
+        default = self.default or 0.0
+        return np.array([float(self.by_id.get(int(token), default)) for token in ids])
+
+    def missing(self, ids: Ints) -> int:
+        """Ids that the table does not know, if it has no default."""
+        return 0 if self.default is not None else sum(int(token) not in self.by_id for token in ids)

@@ -48,7 +48,7 @@ class EncoderTrainee:
             raise SpecError(f"pooling=cls: the tokenizer of {located.label} puts no special token before a text")
         self._model = _loaded(located, device)
         settings = self._model.config
-        limit = Reading(max_length=max_length).within(positions(settings), self._tokenizer).max_length
+        limit = Reading(max_length=max_length).within(positions(settings, self._model), self._tokenizer).max_length
         self._room = limit - self._tokenizer.frame_length
         fill = pad_token(config)
         self._pad = fill if 0 <= fill < settings.vocab_size else 0
