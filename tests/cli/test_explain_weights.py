@@ -152,6 +152,12 @@ def test_masses_of_moverscore_are_shares_of_the_weights(run, table):
         assert (reasons["the"], reasons["."]) == ("stopwords=drop", "punctuation=drop")
 
 
+def test_words_that_were_named_have_no_mass(run):
+    shown = run("explain", *PAIR, "-m", "moverscore(model=fake, stopwords=cat+mat)").stdout
+    reasons = {token: reason for token, _, _, reason in rows(section(shown, "Mass of each token of the reference"))}
+    assert (reasons["cat"], reasons["the"]) == ("stopwords=cat+mat", "")
+
+
 def test_options_that_leave_no_token_are_said(run):
     shown = run("explain", "the on", "a was", "-m", "moverscore(model=fake, stopwords=drop)").stdout
     assert shown.count("The options leave no token") == 2

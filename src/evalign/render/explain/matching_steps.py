@@ -51,7 +51,7 @@ def explain_masses(scorer: MatchingScorer, alignment: Alignment, sides: tuple[Si
     """Which tokens have how much mass, where they do not all have the same."""
     metric = scorer.metric
     assert isinstance(metric, MoverScore)
-    if scorer.weights is None and "drop" not in (metric.stopwords, metric.subwords, metric.punctuation):
+    if scorer.weights is None and {metric.stopwords, metric.subwords, metric.punctuation} == {"keep"}:
         return []
     parts = weights_heading(scorer)
     texts = [tokens.text for tokens in (alignment.candidate, alignment.reference)]
