@@ -139,6 +139,26 @@ def test_soft_pairwise_accuracy_by_group():
     assert next(one for one in same if one.metric == "flat").estimates["spa"].value < 1
 
 
+def test_repeated_references_are_several_items_of_soft_pairwise_accuracy():
+    """A text that occurs twice in a test set is two items; with a field for the item, that decides."""
+    chance = np.random.default_rng(8)
+    rows = [
+        Row(f"{item}{system}", "c", ("Applause",) if item < 3 else (f"r{item}",), system=system, extra={"seg": item})
+        for system in "ABC"
+        for item in range(10)
+    ]
+    data = RatedTable(rows, {"human": chance.normal(size=30)}, {"m": chance.normal(size=30)}, {}, {})
+    spa = [
+        judge_table(data, Plan(("spa",), "system", test="none", item=item, resampling=FEW))
+        .judgements[0]
+        .estimates["spa"]
+        for item in (None, "seg")
+    ]
+    assert spa[0].n == spa[1].n == 3
+    assert spa[0].value == pytest.approx(spa[1].value, abs=0.1)  # the same tables, signs drawn in another order
+    assert spa[0].flags == ()
+
+
 def test_a_missing_score_costs_a_cell_only_if_asked():
     rows = [Row(str(place), f"text {place}", ("text",), human=place) for place in range(8)]
     theirs = {place: float(place**2) for place in range(8) if place != 3}

@@ -17,7 +17,8 @@ from evalign.stats.bootstrap import Resampling
 from evalign.stats.levels import Averaging, Rated, agreement, agreement_by, level_function
 from evalign.stats.pair_levels import accuracy_of_rows
 from evalign.stats.pair_swaps import pair_outcomes, pair_swap_test
-from evalign.stats.pairs import tie_calibrated_accuracy
+from evalign.stats.pairs import darr, tie_calibrated_accuracy
+from evalign.stats.significance import williams, williams_from_correlations
 
 TWO = Averaging(fewest=2)
 MICRO_TWO = Averaging(micro=True, fewest=2)
@@ -123,6 +124,26 @@ def test_swapped_pairs_against_all_swaps():
         found = pair_swap_test([(outcomes, 1.0)], 9, Resampling(samples=4000))
         assert found.difference == pytest.approx(observed)
         assert found.p_value == pytest.approx(expected, abs=0.03)
+
+
+def test_williams_and_relative_ranks_of_mt_metrics_eval():
+    """WilliamsSigDiffTest, once over rows and once over correlations averaged by item; testKendallLike: 3 / 5."""
+    gold, first, second = [1, 2, 3, 4, 5], [1.1, 2, 3.1, 4, 5.1], [1.5, 2, 3.1, 4, 5.5]
+    assert williams(first, second, gold).p_value == pytest.approx(0.019, abs=5e-4)
+    rows, items = [0, 2, 3, 4, 5], [0, 0, 1, 0, 1]  # three systems of two items, the second rating is missing
+    gold, first, second = [1, 3, 4, 5, 6], [1, 2, 3, 3, 7, 3], [2, 1, 2, 6, 8, 8]
+    ours, theirs = (
+        agreement_by(Rated([scores[row] for row in rows], gold), items, averaging=TWO).mean.value
+        for scores in (first, second)
+    )
+    between = agreement_by(Rated(first, second), [0, 1] * 3, averaging=TWO).mean.value
+    assert (ours, theirs) == pytest.approx((0.982, 0.933), abs=5e-4)
+    assert williams_from_correlations(ours, theirs, between, 6).p_value == pytest.approx(0.121, abs=5e-4)
+    gold, metric = [10, 11, 100, 150], [2, 1, 4, 3]
+    for least, expected in ((25, 3 / 5), (1, 2 / 6)):
+        pairs = [(j, i) for i, j in itertools.combinations(range(4), 2) if gold[j] - gold[i] >= least]
+        better, worse = zip(*pairs, strict=True)
+        assert darr([metric[i] for i in better], [metric[i] for i in worse]).value == pytest.approx(expected)
 
 
 def brute_pdp(scores, human, items):

@@ -6,8 +6,9 @@ aspect and metric, with intervals and ranks; metrics of equal rank are not told 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from evalign.metrics.base import Metric
 from evalign.metrics.registry import metric
 from evalign.stats.clusters import clusters
 from evalign.stats.estimate import Estimate
-from evalign.stats.levels import Grouped, agreement, agreement_by
+from evalign.stats.levels import Grouped, Rated, agreement, agreement_by
 from evalign.stats.pairs import darr
 from evalign.stats.significance import compare_all
 from evalign.stats.soft_pairs import soft_agreement
@@ -112,7 +113,7 @@ def _estimates(judged: Column) -> tuple[dict[str, Estimate], dict[str, dict[str,
         options = statistic, plan.level, plan.resampling, plan.averaging
         try:
             if statistic == SOFT:
-                found = soft_agreement(rated, by, plan.resampling, plan.averaging)
+                found = soft_agreement(_told_apart(rated, plan), by, plan.resampling, plan.averaging)
             elif by is not None:
                 found = agreement_by(rated, by, *options)
             else:
@@ -123,6 +124,18 @@ def _estimates(judged: Column) -> tuple[dict[str, Estimate], dict[str, dict[str,
         if by is not None:
             groups[statistic] = found.groups
     return estimates, groups
+
+
+def _told_apart(rated: Rated, plan: Plan) -> Rated:
+    """Where references stand for the item: a text that a system has several times is as many items, in their order."""
+    if plan.item is not None or plan.document is not None or rated.items is None or rated.systems is None:
+        return rated
+    seen: Counter[tuple[str, str]] = Counter()
+    items = []
+    for key in zip(map(str, rated.items), map(str, rated.systems), strict=True):
+        seen[key] += 1
+        items.append(f"{key[0]}\n{seen[key]}")
+    return replace(rated, items=items)
 
 
 def _best_first(estimates: dict[str, Estimate]) -> list[str]:

@@ -100,7 +100,7 @@ def _tables(
         twice = divmod(int(cells[count > 1][0]), len(system_names))
         raise InputError(
             f"item {item_names[twice[0]]!r} has several rows of system {system_names[twice[1]]!r}; "
-            "soft pairwise accuracy needs one row for each item and system"
+            "soft pairwise accuracy needs one row for each item and system: name the item by a field (--item)"
         )
     tables = np.full((2, len(item_names), len(system_names)), np.nan)
     tables[:, item, system] = x, y

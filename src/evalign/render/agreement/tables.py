@@ -146,7 +146,8 @@ def notes(agreement: Agreement) -> list[str]:
     """How the numbers were made, who was left out, what has no value, and the signatures."""
     plan, table = agreement.plan, agreement.table
     made = f"{plan.resampling.confidence:.0%} intervals from {plan.resampling.samples} resamples of "
-    made += f"{plan.document or 'row'}s, seed {plan.resampling.seed}"
+    of_items = plan.level == "segment" and plan.statistics[0] in PAIR_STATISTICS
+    made += f"{plan.document or ('item' if of_items else 'row')}s, seed {plan.resampling.seed}"
     if agreement.p_values:
         made += (
             f"; equal ranks are not told apart by the {plan.test} test on {plan.statistics[0]} "
