@@ -48,7 +48,16 @@ def rows(lines):
             for token, texts, *numbers, reason in cells]  # fmt: skip
 
 
-@pytest.mark.parametrize("metric", ["bertscore", "lisascore", "lisascore(denominator=max)", "lisascore(specials=drop)"])
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "bertscore",
+        "lisascore",
+        "lisascore(denominator=max)",
+        "lisascore(specials=drop)",
+        "bertscore(compat=bert-score)",
+    ],
+)
 def test_weights_times_similarities_are_precision_and_recall(run, table, metric):
     name, _, options = metric.rstrip(")").partition("(")
     spec = f'{name}(model=fake, idf="{table}"{options and f", {options}"})'
@@ -67,6 +76,7 @@ def test_weights_times_similarities_are_precision_and_recall(run, table, metric)
         assert float(score) == pytest.approx(report[field][0], abs=6e-5)
         assert float(bottom) == pytest.approx(totals[field], abs=1e-3) or "denominator" in metric
     assert "denominator=max" in shown or "denominator" not in metric
+    assert "counts as 1" not in shown
 
 
 def test_weights_follow_from_the_counts_and_every_zero_has_a_reason(run, table):

@@ -16,13 +16,7 @@ from evalign.metrics.token_metric import Side
 from evalign.render.explain.matching_steps import explain_masses, explain_plan, explain_selection
 from evalign.render.explain.parts import heading, line, matrix
 from evalign.render.explain.rescaling import explain_rescaling
-from evalign.render.explain.token_weights import (
-    equal_weights_line,
-    products_table,
-    token_weights,
-    weighs_specials,
-    weights_heading,
-)
+from evalign.render.explain.token_weights import equal_weights_line, products_table, token_weights, weights_heading
 from evalign.render.matched_text import MatchedText, matched_texts
 from evalign.render.tables import signature_line
 from evalign.render.terminal import quality, visible
@@ -50,7 +44,8 @@ def explain_matching(
         if alignment.matching != "greedy":
             parts += explain_selection(metric.matcher, alignment)
         parts += _arithmetic(scorer, alignment, sides)
-    if alignment.candidate.special.any() and not weighs_specials(metric):
+    special = alignment.candidate.special
+    if special.any() and not alignment.candidate_weights[special].any():
         parts.append(Text("\nSpecial tokens may be matched but weigh 0.", style="dim"))
     return Group(*parts, signature_line(alignment.signature))
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from rich.console import RenderableType
 
-from evalign.encoders.base import Encoder
-from evalign.metrics.base import Metric
 from evalign.metrics.corpus_idf import CORPUS_IDF, SIDES
 from evalign.metrics.moverscore import MoverScore
 from evalign.metrics.token_metric import Side, TokenScorer
@@ -17,6 +15,7 @@ from evalign.render.terminal import visible
 from evalign.text.idf import IDFTable
 from evalign.types import Floats, Tokens
 
+SPECIAL, SPELLED = "special token", "written in the text, but a special token"
 FIT = "evalign idf fit FILE -o idf.json, then idf=idf.json"
 
 
@@ -41,25 +40,15 @@ def token_weights(scorer: TokenScorer, tokens: Tokens) -> list[TokenWeight]:
     table = scorer.weights if isinstance(scorer.weights, IDFTable) else None
     options = metric.left_out_by(tokens) if isinstance(metric, MoverScore) else [""] * len(tokens)
     idf = [1.0] * len(tokens) if table is None else table.weights(tokens.ids).tolist()
+    may_weigh = metric.weighted(tokens, encoder.special_ids, table is not None)
     weighed = []
     for place, option in enumerate(options):
         token = int(tokens.ids[place])
-        barred = ("" if weighs_specials(metric) else _special(tokens, place, encoder)) or option
+        barred = option if may_weigh[place] else SPELLED if not tokens.special[place] else SPECIAL
         texts = None if table is None or barred else table.frequencies.get(token, 0)
         weight = 0.0 if barred else idf[place]
         weighed.append(TokenWeight(tokens.surface(place), texts, weight, barred or _by_count(texts, table)))
     return weighed
-
-
-def weighs_specials(metric: Metric) -> bool:
-    """Whether special tokens have mass, as in moverscore's preset."""
-    return isinstance(metric, MoverScore) and metric.preset != "none"
-
-
-def _special(tokens: Tokens, place: int, encoder: Encoder) -> str:
-    if tokens.special[place]:
-        return "special token"
-    return "written in the text, but a special token" if int(tokens.ids[place]) in encoder.special_ids else ""
 
 
 def _by_count(texts: int | None, table: IDFTable | None) -> str:
