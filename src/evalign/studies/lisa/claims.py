@@ -78,7 +78,7 @@ def _regions(claim: Claim, study: LisaStudy) -> Finding:
     peaks = list(_peaks(study, ROW_MASK))
     if len(study.models) < REGIONS:
         seen = "; ".join(f"{int(draws[0])} peaks at {padding.width}" for padding, draws in peaks)
-        few = f"five regions need five models, and there are {len(study.models)}"
+        few = f"five regions need five models; measured here: {len(study.models)}"
         return judge(claim, (), f"{few} (row-mask has {seen})" if seen else few)
     measured = [
         _measured(f"peaks at {padding.width}", draws, above=REGIONS - 1, below=REGIONS + 1) for padding, draws in peaks
@@ -145,7 +145,7 @@ def _lower_as_accurate(claim: Claim, study: LisaStudy) -> Finding:
 
 def _six_to_eight(claim: Claim, study: LisaStudy) -> Finding:
     measured = [
-        Measured(f"{name}, {kind}, {padding}, rounds", *best, above=PAPERS[0] - 1, below=PAPERS[-1] + 1)
+        Measured(f"{name}, {kind}, {padding}, best number of rounds", *best, above=PAPERS[0] - 1, below=PAPERS[-1] + 1)
         for name, model in study.named
         for kind, padding in round_settings(study)
         if (best := best_rounds(study, model, kind, padding)) is not None
