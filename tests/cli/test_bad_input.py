@@ -61,6 +61,9 @@ CASES = {
     "empty files": (["-c", "empty.txt", "-r", "empty.txt"], "the input is empty"),
     "both kinds of input": (["broken.jsonl", "-c", "two.txt"], "not both"),
     "segments in a table": ([*TWO, "--segments", "-"], "--format json or tsv"),
+    "unknown tokenizer": ([*TWO, "-m", "rouge1(tokens=words)"], "evalign.register_tokenizer"),
+    "a checkpoint file": ([*TWO, "-m", "bartscore(model=bart.pth)"], "save_pretrained(DIR)"),
+    "a language's name": ([*TWO, "-m", "bleu(trg_lang=German)"], "code of a language"),
     "segments into nowhere": ([*TWO, "--segments", "no/where.jsonl"], "no such folder"),
 }  # fmt: skip
 

@@ -77,6 +77,19 @@ def test_parquet(files, run, expected):
     assert result["scores"]["f1"] == pytest.approx(expected.mean("f1"))
 
 
+def test_intervals_are_printed_if_asked_for(files, run):
+    arguments = ["score", "-c", "cand.txt", "-r", "ref.txt", "-m", "rouge1", "-m", "bleu", "--bootstrap", "100"]
+    rouge, bleu = means(run(*arguments, "--format", "json", cwd=files))
+    low, high = rouge["mean_intervals"]["f1"]
+    assert low <= rouge["scores"]["f1"] <= high
+    assert bleu["intervals"]["score"][0] <= bleu["corpus"]["score"] <= bleu["intervals"]["score"][1]
+    table = run(*arguments, cwd=files).stdout
+    assert f"[{low:.4f}, {high:.4f}]" in table
+    header, first, *_ = run(*arguments, "--format", "tsv", cwd=files).stdout.splitlines()
+    cells = dict(zip(header.split("\t"), first.split("\t"), strict=True))
+    assert (float(cells["f1_low"]), float(cells["f1_high"])) == pytest.approx((low, high), abs=1e-6)
+
+
 def test_several_systems_references_and_metrics(files, run):
     (files / "other.txt").write_text("\n".join(row[1].upper() for row in ROWS))
     arguments = ["-c", "cand.txt", "-c", "other.txt", "-r", "ref.txt", "-r", "cand.txt", "-m", SPEC]

@@ -68,6 +68,7 @@ def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | No
     \b
     evalign meta rated.jsonl -m bertscore -m rouge -m chrf --by lp
     evalign meta rated.jsonl -m bertscore --scores comet=comet.tsv --level system
+    evalign meta rated.jsonl -m bertscore -m chrf --level system --statistic accuracy --statistic spa
     evalign meta summaries.jsonl -m rouge1 --level summary --document doc
     evalign meta pairs.jsonl -m bertscore --pairs better worse
 
