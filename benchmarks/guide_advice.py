@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import rated
 from guide_agreement import Draws, agrees, mean, minus
 from guide_data import LEXICAL, SUMMARIES, TRAINED, Sample, mark
 
 TASKS = {
-    "Translations into English": ("wmt21_da_toen", "ted21_zhen_mqm"),
-    "Translations into German": ("ted21_ende_mqm",),
+    "Translations into English, the better of two (kk-en)": (rated.DARR,),
+    "Translations into English, errors counted (TED21 zh-en)": ("ted21_zhen_mqm",),
+    "Translations into German, errors counted (TED21 en-de)": ("ted21_ende_mqm",),
     "Summaries, eleven references": ("summeval",),
     "Summaries, one reference": ("realsumm_author_scores",),
     "Short English sentences: paraphrase, headlines": ("stsb_en_dev",),
@@ -69,7 +71,7 @@ def advise(task: str, samples: dict[str, Sample], columns: Columns, costs: dict[
     kind = "summary" if names[0] in SUMMARIES else "segment"
     cheaper = [
         spec for spec, behind in below.items()
-        if not _worse(behind) and costs[spec][kind][2] < MARGIN * costs[best][kind][0]
+        if not _worse(behind) and {spec, best} <= set(costs) and costs[spec][kind][2] < MARGIN * costs[best][kind][0]
     ]  # fmt: skip
     cheaper.sort(key=lambda spec: costs[spec][kind][1])
     return Advice(task, best, reached[best], below, tuple(cheaper), tuple(trained))

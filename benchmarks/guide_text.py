@@ -57,7 +57,8 @@ def page(measured: Measured) -> str:
         "Mean Pearson over language pairs (WMT15, WMT16, WMT21 into English; of WMT21 rows with two ratings or more), "
         "Kendall-like tau on better/worse pairs (WMT19 kk-en), Pearson with MQM (TED21) and with similarity ratings "
         "(STS-B), Spearman per document (SummEval: 11 references, mean over four aspects; REALSumm: one reference, "
-        "LitePyramid's recall). A dash: not scored, to keep the run short.",
+        "LitePyramid's recall). A dash: not scored, to keep the run short. WMT21's ratings are those of one or a few "
+        "people each: no advice rests on them.",
         f"**Marks.** {LAYER} the default layer was chosen on these ratings. {TRAINED} the weights were fitted to these "
         "ratings (`evalign`: the shipped recipe, whose features and layers were chosen on them too; agreement on data "
         "sets left out of its training is in [recipe](recipe.md); `learned`: every layer of `bertscore` and `sbert`, "
@@ -70,12 +71,12 @@ def page(measured: Measured) -> str:
         "Processor time per pair in a process of its own, one thread, model and tables loaded, nothing remembered: the "
         "middle of five rounds, lowest and highest in brackets; peak memory of that process; k of time ~ n^k between "
         "texts of 200 and 800 words (`ter`: 100 and 400).",
-        cost_table(measured.costs),
+        cost_table(measured),
         "## Behaviour",
         "How far the mean score of 50 translations moves when the candidate is changed, in standard deviations of the "
         "untouched scores; minus is down. A metric that does not see shuffled words cannot judge word order; one that "
         "forgives repetition can be gamed.",
-        behaviour_table(measured.behaviours),
+        behaviour_table(measured),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -105,18 +106,23 @@ def agreement_table(measured: Measured) -> str:
     return "\n".join(lines)
 
 
-def cost_table(costs: dict[str, dict]) -> str:
+def cost_table(measured: Measured) -> str:
     lines = ["| metric | ms per MT segment | ms per summary | peak MB | k |", "|---|---|---|---|---|"]
-    for spec, cost in costs.items():
-        segment, summary = (_spread(*cost[kind]) for kind in ("segment", "summary"))
-        lines.append(f"| `{spec}` | {segment} | {summary} | {cost['peak_mb']:.0f} | {cost['exponent']:.1f} |")
+    for spec in measured.agreements:
+        cells = ["-"] * 4
+        if cost := measured.costs.get(spec):
+            spent = [_spread(*cost[kind]) for kind in ("segment", "summary")]
+            cells = [*spent, f"{cost['peak_mb']:.0f}", f"{cost['exponent']:.1f}"]
+        lines.append(f"| `{spec}` | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def behaviour_table(behaviours: dict[str, dict[str, float]]) -> str:
+def behaviour_table(measured: Measured) -> str:
     lines = ["| metric | " + " | ".join(CHANGES) + " |", "|---" * (len(CHANGES) + 1) + "|"]
-    for spec, shifts in behaviours.items():
-        lines.append(f"| `{spec}` | " + " | ".join(f"{shifts[name]:+.2f}" for name in CHANGES) + " |")
+    for spec in measured.agreements:
+        shifts = measured.behaviours.get(spec)
+        cells = [f"{shifts[name]:+.2f}" for name in CHANGES] if shifts else ["-"] * len(CHANGES)
+        lines.append(f"| `{spec}` | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
