@@ -127,24 +127,25 @@ def violin_rows(panels: Sequence[Panel], below: str, names: Sequence[str] = (), 
 def mirrored_densities(panels: Sequence[Panel], below: str, sides: tuple[str, str]) -> Figure:
     """Curves of several samples in each panel, one axis for all panels; `values` is side -> name -> Shape.
 
-    The first of `sides` points up, the second down, both on one scale.
+    The first of `sides` points up, the second down, each as high as its highest curve.
     """
     figure, axes = _grid(panels, 2.9, 3 if len(panels) % 3 == 0 else 2, sharex=True)
     for ax, panel in zip(axes, panels, strict=True):
-        highest = max(float(shape.heights.max()) for shapes in panel.values.values() for shape in shapes.values())
         for side, way in zip(sides, (1, -1), strict=True):
+            highest = max(float(shape.heights.max()) for shape in panel.values[side].values())
             for place, (name, shape) in enumerate(panel.values[side].items()):
                 colour, line = PALETTE[place], LINES[place % len(LINES)]
-                ax.fill_between(shape.places, 0, way * shape.heights, color=colour, alpha=0.22, linewidth=0)
-                ax.plot(shape.places, way * shape.heights, color=colour, linestyle=line, linewidth=1.7, label=name)
-                ax.vlines(shape.quartiles[1], 0, way * highest, color=colour, linestyle=line, linewidth=0.9)
+                heights = way * shape.heights / highest
+                ax.fill_between(shape.places, 0, heights, color=colour, alpha=0.22, linewidth=0)
+                ax.plot(shape.places, heights, color=colour, linestyle=line, linewidth=1.7, label=name)
+                ax.vlines(shape.quartiles[1], 0, way, color=colour, linestyle=line, linewidth=0.9)
             ax.annotate(side, (0.99, 0.5 + 0.47 * way), xycoords="axes fraction", ha="right",
                         va="top" if way > 0 else "bottom")  # fmt: skip
         ax.axhline(0, color=INK, linewidth=0.8)
-        ax.set_ylim(-1.25 * highest, 1.25 * highest)
+        ax.set_ylim(-1.3, 1.3)
         ax.set_yticks([])
         ax.locator_params(axis="x", nbins=6)
-        _label(ax, panel, below, 44)
+        _label(ax, panel, below, 54)
     _name_series(figure, axes)
     return figure
 

@@ -54,8 +54,8 @@ def separated(study: LisaStudy) -> Plate:
         changes += against_greedy(study, model_name, model)
     drawing = Drawing(
         f"F1 of true {study.main} pairs and of negatives: upwards greedy matching (the paper's Fig. 6), downwards "
-        f"{PUBLISHED} (Fig. 7); upright lines: medians. All panels have the same axis. Above each: Cohen's d and AUC "
-        "of the two.",
+        f"{PUBLISHED} (Fig. 7); upright lines: medians. All panels have the same axis; up and down have heights of "
+        "their own. Above each: Cohen's d and AUC of the two.",
         lambda: plots.mirrored_densities(panels, "F1", (up, down)),
         ("model", "pair", "algorithm", "padding", "id", "positive", "negative"),
         numbers,
