@@ -3,6 +3,7 @@
 import ast
 import inspect
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -142,6 +143,11 @@ def test_every_error_is_public():
     errors = {name for name, kind in inspect.getmembers(evalign.errors, inspect.isclass)
               if issubclass(kind, evalign.EvalignError)}  # fmt: skip
     assert errors <= set(evalign.__all__)
+
+
+def test_errors_travel_between_processes():
+    error = pickle.loads(pickle.dumps(evalign.MissingExtraError("this", "torch")))
+    assert str(error) == "this needs the extra 'torch': pip install 'evalign[torch]'"
 
 
 def test_nothing_public_is_missing():

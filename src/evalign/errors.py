@@ -80,7 +80,12 @@ class MissingExtraError(EvalignError):
     """An optional dependency is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs the extra '{extra}': pip install 'evalign[{extra}]'")
+        super().__init__(what, extra)  # as given, so that a worker process can hand the error on
+
+    def __str__(self) -> str:
+        """One sentence with the command to type."""
+        what, extra = self.args
+        return f"{what} needs the extra '{extra}': pip install 'evalign[{extra}]'"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -126,6 +126,11 @@ def test_swapped_pairs_against_all_swaps():
         assert found.p_value == pytest.approx(expected, abs=0.03)
 
 
+def test_a_group_of_one_row_has_no_pairs_to_swap():
+    with pytest.raises(UndefinedStatisticError, match="two rows"):
+        pair_outcomes([1.0], [2.0], [1.0], None)
+
+
 def test_williams_and_relative_ranks_of_mt_metrics_eval():
     """WilliamsSigDiffTest, once over rows and once over correlations averaged by item; testKendallLike: 3 / 5."""
     gold, first, second = [1, 2, 3, 4, 5], [1.1, 2, 3.1, 4, 5.1], [1.5, 2, 3.1, 4, 5.5]

@@ -47,7 +47,8 @@ def training_rows(path: str, columns: Columns, input_format: str | None = None) 
     if len(first) == len(FIELDS) and _is_number(first[-1]):
         return HeaderlessPairs(path, DELIMITERS[kind])
     wanted = columns.references or REFERENCE_FIELDS
-    if first and (columns.candidate not in first or not set(wanted) & set(first)):
+    header = {field.strip('"') for field in first}
+    if first and (columns.candidate not in header or not set(wanted) & header):
         raise FileFormatError(
             f"{shown(path)}: expected a header with {columns.candidate}, {wanted[-1]} and {columns.human}, or four "
             f"columns without a header ({', '.join(FIELDS)}); its first line has {len(first)} fields"

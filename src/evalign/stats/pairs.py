@@ -74,6 +74,8 @@ def tie_calibration(x: Floats, y: Floats, rows_by_item: list[Ints]) -> tuple[flo
 def items_of_pairs(items: Labels | None, rows: int) -> tuple[list[Ints], tuple[str, ...]]:
     """The rows of each item with at least two of them, and a flag that counts the other items."""
     if items is None:
+        if rows < 2:
+            raise UndefinedStatisticError(f"{rows} rows make no pair: at least two rows are needed")
         return [np.arange(rows)], ()
     every = rows_by_code(codes(items, "items", rows)[0])
     several = [rows_of_item for rows_of_item in every if len(rows_of_item) > 1]
