@@ -32,6 +32,7 @@ class Measured:
     costs: dict[str, dict]
     behaviours: dict[str, dict[str, float]]
     bartscore: str  # the model's name, or nothing
+    note: str = ""  # a sentence on how this run was made
 
 
 def page(measured: Measured) -> str:
@@ -39,7 +40,7 @@ def page(measured: Measured) -> str:
         "# Which metric",
         "Every number on this page was measured by `python benchmarks/metrics_guide.py`, which writes the page: "
         f"{_rows(measured)}. 95 % intervals from {SAMPLES.samples} resamples of documents (rows that share a "
-        "reference). Your own metric on your own data: [`evalign audit`](audit.md).",
+        f"reference). {measured.note} Your own metric on your own data: [`evalign audit`](audit.md).",
         "## Advice, from the numbers below",
         "A metric is told apart from another if the interval of their difference, on the same rows and the same "
         "resamples, leaves out 0; the intervals are not corrected for the number of metrics, so of twenty metrics that "
@@ -54,11 +55,12 @@ def page(measured: Measured) -> str:
         "source. MiniLM and MPNet are English models; on German they know words, names and cognates, and a "
         f"multilingual model is the better choice there. {_bartscore(measured)}",
         "## Agreement with people",
-        "Mean Pearson over language pairs (WMT15, WMT16, WMT21 into English; of WMT21 rows with two ratings or more), "
+        "Mean Pearson over language pairs (WMT15, WMT16, and rows of WMT21 with two ratings or more), "
         "Kendall-like tau on better/worse pairs (WMT19 kk-en), Pearson with MQM (TED21) and with similarity ratings "
         "(STS-B), Spearman per document (SummEval: 11 references, mean over four aspects; REALSumm: one reference, "
         "LitePyramid's recall). A dash: not scored, to keep the run short. WMT21's ratings are those of one or a few "
-        "people each: no advice rests on them.",
+        "people each: no advice rests on them. LitePyramid counts what of the reference is said, which favours metrics "
+        "that weigh recall, as METEOR and chrF do.",
         f"**Marks.** {LAYER} the default layer was chosen on these ratings. {TRAINED} the weights were fitted to these "
         "ratings (`evalign`: the shipped recipe, whose features and layers were chosen on them too; agreement on data "
         "sets left out of its training is in [recipe](recipe.md); `learned`: every layer of `bertscore` and `sbert`, "
@@ -88,7 +90,7 @@ def advice_table(advice: list[Advice]) -> str:
     ]
     for one in advice:
         best = f"`{one.best}` {_interval(one.agreement)}"
-        equal = ", ".join(f"`{spec}`" for spec in one.equal) or "none: it is better than every other"
+        equal = ", ".join(f"`{spec}`" for spec in one.equal) or "none: it is better than every other one scored"
         if len(one.equal) == len(one.below):
             best, equal = f"no metric is told apart from the highest, {best}", "all others"
         cheaper = ", ".join(f"`{spec}`" for spec in one.cheaper[:3]) or "none"

@@ -89,6 +89,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=ROWS, help="most rows of a data set")
     parser.add_argument("--slow-rows", type=int, default=SLOW_ROWS, help="most rows for MPNet and bartscore")
     parser.add_argument("--bartscore", metavar="DIR", help="a sequence-to-sequence model for bartscore's row")
+    parser.add_argument("--note", default="", help="a sentence on this run, for the page")
     parser.add_argument("--kept", action="store_true", help="score nothing: write what was kept, dashes for the rest")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--to", type=Path, default=Path("build/guide"))
@@ -122,6 +123,7 @@ def main() -> None:
         costs,
         {spec: moved for spec in specs if (moved := behaviour(spec, kept))},
         Path(arguments.bartscore).name if arguments.bartscore else "",
+        arguments.note,
     )
     arguments.write.write_text(guide_text.page(measured), encoding="utf-8")
 
