@@ -1,6 +1,6 @@
 """Puts a study that was run into the docs: its report as Markdown, its figures as small PNG files beside it.
 
-    evalign study lisa --data ../shared/data/ted21_ende_mqm.jsonl.gz --models minilm --models mpnet --out build/lisa
+    evalign study lisa --data pairs.jsonl.gz --pairs 100 --models minilm --models mpnet --out build/lisa
     python benchmarks/study_docs.py build/lisa docs/studies/lisa.md
 
 Every number and sentence comes from the run; nothing is written by hand.
