@@ -13,7 +13,7 @@ from evalign.metrics.bertscore import BERTScore
 from evalign.render.study.page import save_study
 from evalign.stats.effect import rating_residuals
 from evalign.studies.german import study as german_study
-from evalign.studies.german.agreement import RMSE, error_contrast
+from evalign.studies.german.agreement import RMSE, Verdict, error_contrast
 from evalign.studies.german.corpus import Spread, describe
 from evalign.studies.german.data import RowChoice, judged_rows, training_pairs
 from evalign.studies.german.error_formulas import FORMULAS, formula_plate, scales, try_formulas
@@ -197,6 +197,7 @@ def test_all_models_are_tuned_unless_only_the_first_is_asked_for(tiny, monkeypat
 
     monkeypatch.setattr(german_study, "fine_tune", fail)
     monkeypatch.setattr(german_study, "train_lstm", fail)
+    monkeypatch.setattr(german_study, "judge_systems", lambda *_: Verdict((), {}, {}))  # thousands of permutations
     judged = judged_rows("a", rows(), RowChoice())
     plan = replace(PLAN, pairs=training_pairs(None, "opusparcus", judged), tune_first=first)
     models = [str(tiny("bert")), "fake"]
