@@ -38,7 +38,7 @@ def seconds(metric: Metric, candidates: list[str], references: list[str]) -> flo
     """Processor time of scoring the texts once, after a warm-up with other texts that loads models and tables."""
     if loading := sys.modules.get("evalign.encoders.loading"):  # not imported for metrics that have no encoder
         loading.close_encoders()
-    metric.score(["a warm-up of some words", "short"] * 8, ["the warm-up has words", "a text"] * 8)
+    metric.score(["a warm-up of some words", "naïve"] * 8, ["the warm-up has words", "a café"] * 8)  # and other letters
     repeats, spent = 0, 0.0
     while spent < LEAST_SECONDS:
         began = time.process_time()
