@@ -147,7 +147,9 @@ def _about_masking(model: ModelScores, kind: str) -> str:
         for key, scores in model.scores.items()
         if key.padding.pads == MASKED and key.kind == kind and not model.truncated.get(key.padding.width)
     ]
-    return f"Masked padding moves no score by more than {max(changes):.1g}." if changes else ""
+    if not any(changes):
+        return "Masked padding changes no score." if changes else ""
+    return f"Masked padding moves no score by more than {max(changes):.1g}."
 
 
 def about_eta(groups: list[Floats], kind: str, rest: str = "pairs") -> str:
