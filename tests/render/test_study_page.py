@@ -53,8 +53,13 @@ FIGURES = {
         "F1",
         ("true pairs", "negatives"),
     ),
-    "densities": lambda names: plots.densities(
-        [Panel(name, "d 1.0", {"true pairs": SHAPE, "negatives": SHAPE}) for name in names], "F1"
+    "mirrored_densities": lambda names: plots.mirrored_densities(
+        [Panel(name, "d 1.0", {side: {"true pairs": SHAPE, "negatives": SHAPE} for side in "ab"}) for name in names],
+        "F1",
+        ("a", "b"),
+    ),
+    "bands": lambda names: plots.bands(
+        [Panel(name, "share of the optimum", {"paper": np.ones((9, 3))}) for name in names], "rounds", (6, 8)
     ),
 }
 

@@ -140,7 +140,12 @@ def verdict_of(lines):
         and (not line["below"] or float(line["high"]) < float(line["below"]))
         for line in lines
     ]
-    return HOLDS if all(inside) else FAILS
+    elsewhere = [
+        (line["above"] and float(line["high"]) <= float(line["above"]))
+        or (line["below"] and float(line["low"]) >= float(line["below"]))
+        for line in lines
+    ]
+    return FAILS if any(elsewhere) else HOLDS if all(inside) else UNTESTED
 
 
 def test_verdicts_follow_from_the_csv_files(every_layer, tmp_path):

@@ -14,14 +14,16 @@ CLAIM = Claim("L0", "one thing is larger than another")
     ("measured", "verdict"),
     [
         ([Measured("difference", 0.2, 0.1, 0.3, above=0)], HOLDS),
-        ([Measured("difference", 0.2, -0.1, 0.5, above=0)], FAILS),
+        ([Measured("difference", 0.2, -0.1, 0.5, above=0)], UNTESTED),
         ([Measured("difference", -0.2, -0.3, -0.1, above=0)], FAILS),
         ([Measured("difference", -0.2, -0.3, -0.1, below=0)], HOLDS),
         ([Measured("best", 7, 6, 8, above=5, below=9)], HOLDS),
-        ([Measured("best", 7, 6, 9, above=5, below=9)], FAILS),
+        ([Measured("best", 7, 6, 9, above=5, below=9)], UNTESTED),
+        ([Measured("best", 10, 9, 11, above=5, below=9)], FAILS),
         ([counted("share", 1.0, above=0.5)], HOLDS),
         ([counted("share", 0.5, above=0.5)], FAILS),
-        ([Measured("a", 0.2, 0.1, 0.3, above=0), Measured("b", 0.2, -0.1, 0.3, above=0)], FAILS),
+        ([Measured("a", 0.2, 0.1, 0.3, above=0), Measured("b", 0.2, -0.1, 0.3, above=0)], UNTESTED),
+        ([Measured("a", 0.2, -0.1, 0.3, above=0), Measured("b", -0.2, -0.3, 0, above=0)], FAILS),
         ([Measured("a", 0.2, None, None, above=0)], UNTESTED),
         ([], UNTESTED),
     ],
@@ -35,6 +37,8 @@ def test_the_reason_names_the_number_that_failed():
         CLAIM, [Measured("a", 0.2, 0.1, 0.3, above=0), Measured("b", 0.2, -0.1, 0.3, above=0)], note="Few rows"
     )
     assert found.why == "b is not sure to be above 0. Few rows"
+    refuted = judge(CLAIM, [Measured("a", 0.2, -0.1, 0.3, above=0), Measured("b", -0.2, -0.3, -0.1, above=0)])
+    assert refuted.why == "b is not above 0"
     assert judge(CLAIM, [], "no German model").why == "no German model"
 
 

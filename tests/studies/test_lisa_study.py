@@ -287,7 +287,13 @@ def test_verdicts_follow_from_the_numbers_in_the_files(finished):
             for line in lines
             if line["low"]
         ]
-        verdict = "cannot be tested here" if not lies else "holds" if all(lies) else "does not hold"
+        elsewhere = [
+            (line["above"] and float(line["high"]) <= float(line["above"]))
+            or (line["below"] and float(line["low"]) >= float(line["below"]))
+            for line in lines
+            if line["low"]
+        ]
+        verdict = "does not hold" if any(elsewhere) else "holds" if lies and all(lies) else "cannot be tested here"
         assert {line["verdict"] for line in lines} == {verdict}
 
     def measured(claim):

@@ -1,8 +1,8 @@
 """The ledger of a paper's claims: measured numbers in; which claims hold, as the plate that opens a study's page.
 
 A claim rests on numbers with intervals, each with the side on which its interval must lie. It holds if all of them lie
-there, does not hold if one does not, and cannot be tested if there is no number or no interval. Both the numbers and
-the bounds are in `ledger.csv`, so every verdict can be recomputed from it.
+there, does not hold if one lies wholly elsewhere, and cannot be tested if there is no number, no interval, or one that
+lies on both sides. Both the numbers and the bounds are in `ledger.csv`, so every verdict can be recomputed from it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ COLUMNS = ("claim", "words", "what", "measured", "low", "high", "above", "below"
 NOTHING = 1e-9  # what rounding leaves of 0
 MOST_SHOWN = 4  # numbers in a cell of the table
 RULE = (
-    "A claim holds if the interval of every number it rests on lies on the claimed side; it does not hold if one does "
-    "not; it cannot be tested here without a number or an interval. Numbers and bounds: ledger.csv."
+    "A claim holds if the interval of every number it rests on lies on the claimed side; it does not hold if one lies "
+    "wholly elsewhere; it cannot be tested here without a number, or with intervals that lie on both sides: these data "
+    "do not decide. Numbers and bounds: ledger.csv."
 )
 
 
@@ -56,6 +57,12 @@ class Measured:
         over = self.above is None or (self.low is not None and self.low > self.above)
         return over and (self.below is None or (self.high is not None and self.high < self.below))
 
+    @property
+    def refutes(self) -> bool:
+        """Whether the whole interval lies elsewhere."""
+        under = self.above is not None and self.high is not None and self.high <= self.above
+        return under or (self.below is not None and self.low is not None and self.low >= self.below)
+
     def __str__(self) -> str:
         if self.low is None or self.high is None or self.low == self.high:
             return f"{self.what} {_short(self.value)}"
@@ -87,11 +94,12 @@ def judge(claim: Claim, measured: Sequence[Measured], lacking: str = "", note: s
     without = [number.what for number in measured if not number.tested]
     if without:
         return Finding(claim, tuple(measured), UNTESTED, _sentences(f"no interval for {', '.join(without)}", note))
-    failing = [number for number in measured if not number.holds]
-    if failing:
-        more = f" and {len(failing) - MOST_SHOWN} more" if len(failing) > MOST_SHOWN else ""
-        missed = "; ".join(map(_missed, failing[:MOST_SHOWN])) + more
-        return Finding(claim, tuple(measured), FAILS, _sentences(missed, note))
+    refuting = [number for number in measured if number.refutes]
+    undecided = [number for number in measured if not number.holds]
+    if refuting:
+        return Finding(claim, tuple(measured), FAILS, _sentences(_missed(refuting, "is not"), note))
+    if undecided:
+        return Finding(claim, tuple(measured), UNTESTED, _sentences(_missed(undecided, "is not sure to be"), note))
     return Finding(claim, tuple(measured), HOLDS, note)
 
 
@@ -139,13 +147,14 @@ def _counted(findings: Sequence[Finding]) -> str:
     )
 
 
-def _missed(number: Measured) -> str:
-    """That the whole interval lies elsewhere, or that it only reaches beyond a bound."""
-    sides = (("above", number.above), ("below", number.below))
-    wanted = " and ".join(f"{side} {bound:.3g}" for side, bound in sides if bound is not None)
-    under = number.above is not None and number.high is not None and number.high <= number.above
-    over = number.below is not None and number.low is not None and number.low >= number.below
-    return f"{number.what} is not {wanted}" if under or over else f"{number.what} is not sure to be {wanted}"
+def _missed(numbers: Sequence[Measured], verb: str) -> str:
+    """Which numbers do not lie where they should."""
+    missed = []
+    for number in numbers[:MOST_SHOWN]:
+        sides = (("above", number.above), ("below", number.below))
+        wanted = " and ".join(f"{side} {bound:.3g}" for side, bound in sides if bound is not None)
+        missed.append(f"{number.what} {verb} {wanted}")
+    return "; ".join(missed) + (f" and {len(numbers) - MOST_SHOWN} more" if len(numbers) > MOST_SHOWN else "")
 
 
 def _sentences(*parts: str) -> str:
