@@ -40,9 +40,9 @@ from evalign.metrics.lexical.rouge.metrics import RougeL as RougeL
 from evalign.metrics.lexical.rouge.metrics import RougeLsum as RougeLsum
 from evalign.metrics.lexical.rouge.metrics import RougeMEAD as RougeMEAD
 from evalign.metrics.lexical.rouge.metrics import RougeN as RougeN
-from evalign.metrics.lexical.rouge.metrics import RougeS as RougeS
-from evalign.metrics.lexical.rouge.metrics import RougeSU as RougeSU
 from evalign.metrics.lexical.rouge.metrics import RougeW as RougeW
+from evalign.metrics.lexical.rouge.skip_bigrams import RougeS as RougeS
+from evalign.metrics.lexical.rouge.skip_bigrams import RougeSU as RougeSU
 from evalign.metrics.lexical.sari.metric import SARI as SARI
 from evalign.metrics.lexical.ter import TER as TER
 from evalign.metrics.lisascore import LiSAScore as LiSAScore
