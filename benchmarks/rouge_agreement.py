@@ -1,9 +1,10 @@
-"""How every ROUGE variant agrees with people on SummEval, with 95 % intervals, as the table of docs/lexical.md.
+"""How every ROUGE variant agrees with people on SummEval, with 95 % intervals, as the tables of docs/lexical.md.
 
     python benchmarks/rouge_agreement.py [--data FOLDER] [--write docs/lexical.md]
 
 Per variant: Spearman within each document, averaged, for each aspect that people rated; their mean with its interval;
-and what that is more than rougeL's, with the interval of the difference on the same resamples of documents.
+and what that is more than rougeL's, with the interval of the difference on the same resamples of documents. The second
+table holds the ways to read several references against the default, the best one.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ SPECS = (
     "rougeW(weight=2k-1)", "rougeS", "rougeS(skip=4)", "rougeSU", "rougeSU(skip=4)",
 )  # fmt: skip
 COMPARED = "rougeL"
+SEVERAL = {  # default -> other ways to read several references
+    metric: [f"{metric}(multiref={way})" for way in ("mean", "average", "max-recall")]
+    for metric in ("rouge1", "rouge2", "rougeL")
+}
 SAMPLES = Resampling(samples=500)
 BEGIN, END = "<!-- made by benchmarks/rouge_agreement.py -->", "<!-- end -->"
 
@@ -45,24 +50,40 @@ def interval(value: float, draws: np.ndarray, sign: str = "") -> str:
     return f"{value:{sign}.3f} [{low:{sign}.3f}, {high:{sign}.3f}]"
 
 
-def table(data: Path) -> str:
+def tables(data: Path) -> str:
     said = rated.load("summeval", data)
-    found = {spec: measured(spec, said) for spec in SPECS}
-    means = {spec: float(np.mean(list(values.values()))) for spec, (values, _) in found.items()}
-    aspects = list(said.human)
-    lines = [f"| variant | {' | '.join(aspects)} | mean of the four | minus {COMPARED} |", "|---" * 7 + "|"]
-    for spec, (values, draws) in found.items():
-        difference = "-"
-        if spec != COMPARED:
-            difference = interval(means[spec] - means[COMPARED], draws - found[COMPARED][1], "+")
-        cells = [f"{values[aspect]:.3f}" for aspect in aspects]
-        lines.append(f"| `{spec}` | {' | '.join(cells)} | {interval(means[spec], draws)} | {difference} |")
+    specs = dict.fromkeys((*SPECS, *SEVERAL, *(spec for others in SEVERAL.values() for spec in others)))
+    found = {spec: measured(spec, said) for spec in specs}
     rows, references = len(said.rows), np.mean([len(row.references) for row in said.rows])
     heading = (
         f"{datetime.datetime.now(datetime.UTC):%d %B %Y}, `python benchmarks/rouge_agreement.py`: {rows} summaries of "
         f"{len(set(said.documents))} documents, {references:.0f} references each."
     )
-    return "\n".join([heading, "", *lines])
+    aspects = list(said.human)
+    lines = [heading, "", *header(aspects, COMPARED)]
+    lines += [row(spec, COMPARED, found, aspects) for spec in SPECS]
+    lines += [
+        "",
+        "Several references: the default takes the best one (`multiref=best`).",
+        "",
+        *header(aspects, "default"),
+    ]
+    for metric, others in SEVERAL.items():
+        lines += [row(spec, metric, found, aspects) for spec in (metric, *others)]
+    return "\n".join(lines)
+
+
+def header(aspects: list[str], compared: str) -> list[str]:
+    return [f"| variant | {' | '.join(aspects)} | mean of the four | minus {compared} |", "|---" * 7 + "|"]
+
+
+def row(spec: str, compared: str, found: dict[str, tuple[dict[str, float], np.ndarray]], aspects: list[str]) -> str:
+    """One line: agreement by aspect, the mean, and its difference from another spec's."""
+    (values, draws), (other_values, other_draws) = found[spec], found[compared]
+    mean, other = (float(np.mean(list(by_aspect.values()))) for by_aspect in (values, other_values))
+    difference = "-" if spec == compared else interval(mean - other, draws - other_draws, "+")
+    cells = [f"{values[aspect]:.3f}" for aspect in aspects]
+    return f"| `{spec}` | {' | '.join(cells)} | {interval(mean, draws)} | {difference} |"
 
 
 def main() -> None:
@@ -70,7 +91,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=rated.DATA, help="folder of the rated data sets")
     parser.add_argument("--write", type=Path, help="a page whose marked part becomes this table")
     arguments = parser.parse_args()
-    made = table(arguments.data)
+    made = tables(arguments.data)
     print(made)
     if arguments.write:
         page = arguments.write.read_text("utf-8")

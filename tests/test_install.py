@@ -1,5 +1,6 @@
 """The package as a stranger gets it: a new virtual environment, no torch, the README's commands."""
 
+import gzip
 import json
 import os
 import re
@@ -59,6 +60,8 @@ def test_readme_commands(fresh):
     for name in ("reference.txt", "ref.txt", "ref1.txt", "ref2.txt", "news.txt", "corpus.txt"):
         (fresh / name).write_text("a cat was sitting\nthe dog barked\n")
     (fresh / "data.jsonl").write_text('{"candidate": "the cat sat", "references": ["a cat was sitting"]}\n')
+    (fresh / "data").mkdir(exist_ok=True)
+    (fresh / "data" / "rows.jsonl.gz").write_bytes(gzip.compress((fresh / "data.jsonl").read_bytes()))
     (fresh / "data.csv").write_text("output,gold\nthe cat sat,a cat was sitting\n")
     rated = [
         {"candidate": f"the {'cat ' * place}sat", "references": ["the cat sat"], "human": -place, "lp": "xy"[place % 2]}

@@ -16,6 +16,7 @@ from evalign.types import Floats
 
 RESAMPLES = 2000  # enough for a share of 1/40, divided among a dozen comparisons
 ENDS = (0.025, 0.975)
+NO_SPREAD = 1e-12  # what rounding leaves of 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +41,12 @@ class Resamples:
         return np.asarray(((self.counts @ wins) * self.counts).sum(axis=1) / self.counts.shape[1] ** 2)
 
     def cohens_d(self, good: Floats, bad: Floats) -> Floats:
-        """The difference of the means in pooled standard deviations."""
+        """The difference of the means in pooled standard deviations; NaN where a resample has one value only."""
         n = self.counts.shape[1]
         squares = sum(self.mean(values**2) - self.mean(values) ** 2 for values in (good, bad))
-        return np.asarray((self.mean(good) - self.mean(bad)) / np.sqrt(squares / 2 * n / (n - 1)))
+        spread = np.sqrt(np.maximum(squares, 0) / 2 * n / (n - 1))
+        difference = self.mean(good) - self.mean(bad)
+        return _ratio(difference, spread)
 
     def eta_squared(self, groups: Sequence[Floats]) -> Floats:
         """The part of the variance between groups, each (pairs,) or (pairs, runs) of the same pairs."""
@@ -51,7 +54,7 @@ class Resamples:
         means = np.array([self.mean(values.mean(axis=1)) for values in columns])
         squares = np.array([self.mean((values**2).mean(axis=1)) for values in columns])
         centre = means.mean(axis=0)
-        return np.asarray(((means - centre) ** 2).mean(axis=0) / (squares.mean(axis=0) - centre**2))
+        return _ratio(((means - centre) ** 2).mean(axis=0), squares.mean(axis=0) - centre**2)
 
     def peaks(self, groups: Sequence[Floats], bandwidth: float) -> Floats:
         """How many maxima the density of all groups together has, as `stats.distribution.peaks` counts them."""
@@ -67,6 +70,12 @@ class Resamples:
 
 
 def interval(draws: Floats) -> tuple[float, float, float]:
-    """The number itself, and the ends of its 95 % interval."""
-    low, high = np.quantile(draws[1:], ENDS).tolist()
+    """The number itself, and the ends of its 95 % interval over the draws that have one."""
+    drawn = draws[1:][~np.isnan(draws[1:])]
+    low, high = np.quantile(drawn, ENDS).tolist() if len(drawn) else (np.nan, np.nan)
     return float(draws[0]), low, high
+
+
+def _ratio(part: Floats, spread: Floats) -> Floats:
+    """NaN on draws without spread, which have no such number."""
+    return np.divide(part, spread, out=np.full_like(part, np.nan), where=spread > NO_SPREAD)
