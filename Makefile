@@ -17,13 +17,13 @@ run: .venv/.run
 # Not prerequisites: the announcement comes before anything is installed. The last line says what was skipped and why.
 test:
 	@$(ANNOUNCE)
-	@echo "The quick tests take about 10 minutes on two cores; each dot is a test."
+	@echo "The quick tests take about 9 minutes on two cores; each dot is a test."
 	@$(MAKE) --no-print-directory .venv/.dev
 	$(BIN)/python -m pytest -m "not slow" -n auto --dist worksteal
 
 test-slow:
 	@$(ANNOUNCE)
-	@echo "The slow tests take 20 to 30 minutes on two cores; each dot is a test."
+	@echo "The slow tests take about 30 minutes on two cores; each dot is a test."
 	@$(MAKE) --no-print-directory .venv/.dev
 	$(BIN)/python -m pytest -m slow -n auto --dist worksteal
 
