@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, get_context
@@ -26,8 +26,8 @@ DEATHS = 3  # workers that may die one after the other without a finished task b
 class Engine(Protocol):
     """Runs tasks somewhere. Every task's entry is given once, in any order; an error of a task is raised here."""
 
-    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[Entry]:
-        """The entries of all tasks."""
+    def run(self, work: Work, tasks: Sequence[Task]) -> Generator[Entry]:
+        """The entries of all tasks; closing it ends the work at once."""
         ...
 
 
@@ -37,13 +37,13 @@ class LocalEngine:
 
     workers: int = 1
 
-    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[Entry]:
+    def run(self, work: Work, tasks: Sequence[Task]) -> Generator[Entry]:
         """The entries of all tasks."""
         count = min(self.workers, len(tasks))
         return _here(work, tasks) if count < 2 else _in_processes(work, tasks, count)
 
 
-def _here(work: Work, tasks: Sequence[Task]) -> Iterator[Entry]:
+def _here(work: Work, tasks: Sequence[Task]) -> Generator[Entry]:
     worker = Worker(work)
     try:
         yield from map(worker.run, tasks)
@@ -74,7 +74,7 @@ class _Process:
         self.pipe.close()
 
 
-def _in_processes(work: Work, tasks: Sequence[Task], count: int) -> Iterator[Entry]:
+def _in_processes(work: Work, tasks: Sequence[Task], count: int) -> Generator[Entry]:
     waiting, busy, deaths = deque(tasks), dict[Connection, tuple[_Process, Task]](), 0
     free: list[_Process] = []
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,8 +49,9 @@ def run_job(request: Request, engine: Engine, watch: Watch) -> Outcome:
     for metric in work.metrics:
         if metric.needs_corpus and metric not in [counted for _, counted in work.counting()]:
             raise SpecError(f"{metric}: its parts count IDF over the rows; fit tables first (evalign idf fit)")
+    files = find_files(request.patterns, request.input_format)  # before a folder is made: it may be misspelt
     with alone_in(work.folder, BUSY):
-        plan = make_plan(find_files(request.patterns, request.input_format), request.shard_rows, watch("reading", 0))
+        plan = make_plan(files, request.shard_rows, watch("reading", 0))
         job = Job(work, request.shard_rows, plan)
         job.enter()
         manifest = Manifest(work.folder)
@@ -73,19 +75,11 @@ def _run_step(job: Job, step: str, manifest: Manifest, engine: Engine, watch: Wa
     tasks = [Task(step, shard) for shard in job.plan.shards if shard.number not in done]
     advance = watch({"idf": "counting", "score": "scoring"}[step], sum(task.shard.rows for task in tasks))
     rows = {task.shard.number: task.shard.rows for task in tasks}
-    entries = engine.run(job.work, tasks)
-    try:
+    with closing(engine.run(job.work, tasks)) as entries:  # ends worker processes at once, whatever happens here
         for entry in entries:
             manifest.append(entry)
             advance(rows[entry.shard])
-    finally:
-        _close(entries)
     return len(tasks)
-
-
-def _close(entries: Any) -> None:
-    if hasattr(entries, "close"):
-        entries.close()  # ends worker processes at once, whatever happened here
 
 
 def _merge_tables(job: Job, place: int) -> None:

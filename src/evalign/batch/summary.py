@@ -23,9 +23,8 @@ from evalign.batch.worker import SHARDS
 from evalign.batch.writing import write_durably
 from evalign.errors import FileFormatError
 from evalign.metrics.base import Metric
-from evalign.metrics.corpus import Corpus
+from evalign.metrics.corpus import Pooled
 from evalign.metrics.signature import common_signature
-from evalign.types import Segment
 from evalign.version import __version__
 
 SUMMARY, ERRORS, FORMAT, VERSION = "summary.json", "errors.jsonl", "evalign.batch.summary", 1
@@ -59,21 +58,6 @@ class Summary:
         plain = {"format": FORMAT, "version": VERSION, "evalign": __version__, "rows": counts}
         plain |= {"duplicate_ids": self.duplicate_ids, "input": [asdict(file) for file in self.files]}
         return json.dumps(plain | {"results": results}, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-
-
-class MergedCorpus(Corpus):
-    """Corpus scores that were made from merged sums; takes no more rows."""
-
-    def __init__(self, scores: Mapping[str, float]) -> None:
-        self._scores = dict(scores)
-
-    def add(self, segment: Segment) -> None:
-        """Sums of all rows are there already."""
-        raise NotImplementedError("a merged corpus takes no more rows")
-
-    def scores(self) -> dict[str, float]:
-        """Field -> score of all rows."""
-        return self._scores
 
 
 def summarise(job: StoredJob, entries: Mapping[int, Entry]) -> Summary:
@@ -132,8 +116,7 @@ def error_lines(job: StoredJob) -> Iterator[bytes]:
 def _result(job: StoredJob, system: str, metric: Metric, signature: str, totals: Totals) -> Result:
     corpus = metric.corpus()
     if corpus is not None and metric.pools:
-        sums = [total.value for total in totals.statistics]
-        corpus = MergedCorpus(metric.from_totals(sums, totals.rows) if totals.rows else {})
+        corpus = Pooled(metric, totals.statistics, totals.rows)
     elif corpus is not None:  # no function of sums: ROUGE-1.5.5 draws rows in the order of their ids
         for row in scored_rows(job):
             if (row.system, row.metric) == (system, str(metric)) and row.segment.error is None:

@@ -41,10 +41,11 @@ class FromTotals(Protocol):
 class Pooled(Corpus):
     """Sums of `Segment.statistics`; exact, so that shards may be merged in any order."""
 
-    def __init__(self, metric: FromTotals) -> None:
+    def __init__(self, metric: FromTotals, sums: Sequence[ExactSum] = (), rows: int = 0) -> None:
+        """Starts with the sums of `rows` rows that were taken in elsewhere."""
         self._metric = metric
-        self._sums: list[ExactSum] = []
-        self._rows = 0
+        self._sums = list(sums)
+        self._rows = rows
 
     def add(self, segment: Segment) -> None:
         """Takes in one scored row."""
