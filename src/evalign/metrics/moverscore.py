@@ -162,11 +162,12 @@ class MoverScore(MatchingMetric):
 
     def left_out_by(self, tokens: Tokens) -> list[str]:
         """For every token the option that gives it no mass, "" if none does."""
-        return [self._left_out_by(tokens, place) for place in range(len(tokens))]
+        stop_words = self.stop_words  # made once: this is done for every token that is scored
+        return [self._left_out_by(tokens, place, stop_words) for place in range(len(tokens))]
 
-    def _left_out_by(self, tokens: Tokens, place: int) -> str:
+    def _left_out_by(self, tokens: Tokens, place: int, stop_words: frozenset[str]) -> str:
         word = tokens.pieces[place].lower().lstrip("▁Ġ")
-        if word in self.stop_words:
+        if word in stop_words:
             return f"stopwords={self.stopwords}"
         if self.subwords == "drop" and continues(tokens, place):
             return "subwords=drop"
