@@ -64,8 +64,8 @@ def tables(data: Path) -> str:
     lines += [row(spec, COMPARED, found, aspects) for spec in SPECS]
     lines += [
         "",
-        "Several references: the default takes the best one (`multiref=best`). No other rated set here has several, and "
-        "one set is no ground to change a default.",
+        "Several references: the default takes the best one (`multiref=best`). No other rated set here has several, "
+        "and one set is no ground to change a default.",
         "",
         *header(aspects, "default"),
     ]
