@@ -7,12 +7,14 @@ https://github.com/google-research/mt-metrics-eval (commit 38882cc); what it giv
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr
 
 from evalign.errors import InputError, UndefinedStatisticError
+from evalign.stats import pair_levels
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.levels import Averaging, Rated, agreement, agreement_by, level_function
 from evalign.stats.pair_levels import accuracy_of_rows
@@ -172,6 +174,23 @@ def test_pairwise_difference_pearson_is_the_brute_force_one():
     assert agreement(Rated(shifted, human, items=items), "pdp").value == pytest.approx(expected)
     interval = agreement(rated, "pdp", resampling=FEW)
     assert interval.low < interval.value < interval.high
+
+
+def test_memory_of_pairwise_differences_does_not_grow_with_the_items(monkeypatch):
+    """20,000 rows of 10,000 items: a matrix of rows and items would take 1.6 GB."""
+    rng = np.random.default_rng(5)
+    items = rng.permutation(np.repeat(np.arange(10_000), 2))
+    human, scores = rng.normal(size=20_000), rng.normal(size=(30, 20_000))
+    rated = Rated(scores[0], human, items=items)
+    whole = level_function(rated, "pdp", "segment")(scores)
+    tracemalloc.start()
+    monkeypatch.setattr(pair_levels, "CELL_BLOCK", 50_000)
+    blocks = level_function(rated, "pdp", "segment")(scores)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_allclose(blocks, whole, rtol=0, atol=1e-12)
+    assert whole[0] == pytest.approx(agreement(rated, "pdp").value, abs=1e-12)
+    assert peak < 20e6
 
 
 def test_statistics_of_pairs_at_system_level():

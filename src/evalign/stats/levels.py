@@ -191,7 +191,7 @@ def _system(rated: Rated, scores: Floats, human: Floats, statistic: str, averagi
     estimate = Estimate(observed, len(names))
     if rated.documents is not None:
         document, documents = codes(rated.documents, "documents", len(scores))
-        sums = _indicators(document).T @ sums
+        sums = np.stack([np.bincount(document, column, len(documents)) for column in sums.T], axis=1)
         estimate = _flagged_if_alone(estimate, documents)
 
     def value(weights: Floats) -> Floats:

@@ -21,6 +21,7 @@ from evalign.stats.weighted import Weighted, ratio, weighted_mean
 from evalign.types import Floats, Ints
 
 PAIR_BLOCK = 500_000  # pairs held at once
+CELL_BLOCK = 500_000  # scores worked on at once
 RowFunction = Callable[[Floats, Floats], Floats]
 
 
@@ -72,18 +73,27 @@ def accuracy_of_rows(scores: Floats, human: Floats, epsilon: float) -> Floats:
 def pdp_function(human: Floats, items: Labels | None) -> Callable[[Floats], Floats]:
     """A function from scores (r, n) of the same rows to the Pearson correlation of differences within items (r,)."""
     rows_by_item, _ = items_of_pairs(items, len(human))
-    item_of_row = np.full(len(human), -1)
-    for item, rows in enumerate(rows_by_item):
-        item_of_row[rows] = item
-    belongs = (item_of_row[:, None] == np.arange(len(rows_by_item))).astype(np.float64)
-    size = belongs @ belongs.sum(axis=0)  # of each row's item; 0 for a row that has no other
-    centred = human - belongs @ ratio(human @ belongs, belongs.sum(axis=0))
-    spread = float((size * centred**2).sum())
+    order = np.concatenate(rows_by_item)  # rows that have no other of their item are left out
+    sizes = np.array([len(rows) for rows in rows_by_item])
+    starts = np.cumsum(sizes) - sizes
+    size = np.repeat(sizes, sizes).astype(np.float64)  # of each row's item
+
+    def centred(values: Floats) -> Floats:
+        means = np.add.reduceat(values, starts, axis=-1) / sizes
+        differences: Floats = values - np.repeat(means, sizes, axis=-1)
+        return differences
+
+    people = centred(human[order])
+    spread = float(size @ people**2)
+
+    def block(scores: Floats) -> Floats:
+        differences = centred(scores[:, order])
+        return ratio(differences @ (size * people), np.sqrt((differences**2 @ size) * spread))
 
     def value(scores: Floats) -> Floats:
-        scores = scores - scores.mean(axis=1, keepdims=True)
-        own = scores**2 @ size - ((scores @ belongs) ** 2).sum(axis=1)
-        return ratio(scores @ (size * centred), np.sqrt(np.maximum(own, 0) * spread))
+        """In blocks: memory is that of some copies of `CELL_BLOCK` scores, whatever the number of items is."""
+        per_block = max(1, CELL_BLOCK // scores.shape[1])
+        return np.concatenate([block(scores[k : k + per_block]) for k in range(0, len(scores), per_block)])
 
     return value
 
