@@ -10,6 +10,7 @@ import pytest
 import evalign
 from evalign.errors import SpecError
 from evalign.matching.registry import every_name
+from evalign.metrics.baseline import shipped
 from evalign.metrics.every_matching import align_every
 from evalign.render.documents import alignment_document, matching_name, report_document, schema
 from evalign.text.word_numbers import word_numbers
@@ -98,12 +99,24 @@ def test_packed_matrix_is_right_to_five_digits():
     assert np.abs(found - alignment.similarity).max() < 1.6e-5
 
 
-def test_weak_matches_are_told_by_the_shipped_baseline_or_by_the_pair():
-    fitted = evalign.metric("bertscore").align("one cat", "a cat").to_dict()["baseline"]
-    assert "unrelated sentences" in fitted["from"]
-    assert 0.1 < fitted["value"] < 0.9
-    own = evalign.metric("bertscore(model=fake)").align("one cat", "a cat")
-    assert own.to_dict()["baseline"]["value"] == pytest.approx(own.similarity.mean(), abs=1e-6)
+def test_levels_divide_the_way_from_what_unrelated_text_reaches():
+    fitted = evalign.metric("bertscore").align("one cat", "a cat").to_dict()
+    assert "unrelated sentences" in fitted["baseline"]["from"]
+    weak = shipped()["all-MiniLM-L6-v2@53aa5117", "greedy", "keep"].by_layer["4"][2]
+    assert fitted["baseline"]["value"] == pytest.approx(weak, abs=1e-6)
+    steps = [weak + (1 - weak) * step / 3 for step in (2, 1, 0)]
+    assert fitted["similarity_bounds"] == pytest.approx(steps, abs=1e-6)
+
+
+def test_without_a_baseline_levels_follow_the_pairs_own_matrix():
+    own = evalign.metric("bertscore(model=fake)").align("one cat sat", "a cat sat")
+    best = {(i, int(j)) for i, j in enumerate(own.similarity.argmax(1))}
+    best |= {(int(i), j) for j, i in enumerate(own.similarity.argmax(0))}
+    others = [value for place, value in np.ndenumerate(own.similarity) if place not in best]
+    document = own.to_dict()
+    assert document["baseline"]["value"] == pytest.approx(np.quantile(others, 0.9), abs=1e-6)
+    assert document["similarity_bounds"][-1] == document["baseline"]["value"]
+    assert "no baseline" in document["baseline"]["from"]
 
 
 def test_windows_unknown_and_dropped_tokens_stand_in_their_places():

@@ -5,9 +5,11 @@ In: an `Alignment`. Out: two lists of boxes. Whatever the colour says, the borde
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from evalign.render.html import text
 from evalign.render.matched_text import MatchedText, matched_texts
-from evalign.render.quality import SIMILARITY_BOUNDS, class_of
+from evalign.render.quality import class_of, levels_of
 from evalign.types import Alignment
 
 MOST_TOKENS = 400
@@ -18,31 +20,32 @@ STYLE = """
 .q3{background:var(--q3);border-color:var(--q3-edge)!important}
 .q2{background:var(--q2);border-color:var(--q2-edge)!important}
 .q1{background:var(--q1);border-color:var(--q1-edge)!important;border-style:dotted!important}
-.q0{background:var(--q0);border-color:var(--q0-edge)!important;border-style:dashed!important}
+.q0{background:var(--q0);border:3px double var(--q0-edge)!important}
 """
 
 
 def alignment_html(alignment: Alignment) -> str:
     """The candidate's tokens, then the reference's; below each its partner, if that is another word, and the fit."""
-    texts = "".join(f"<p>{side.name}</p>{_boxes(side)}" for side in matched_texts(alignment))
+    bounds = levels_of(alignment).bounds
+    texts = "".join(f"<p>{side.name}</p>{_boxes(side, bounds)}" for side in matched_texts(alignment))
     scores = ", ".join(f"{text(name)} {value:.3f}" for name, value in alignment.scores.items())
     flags = f"; flags: {text(', '.join(alignment.flags))}" if alignment.flags else ""
     return f"{texts}<p>{scores}{flags}</p>"
 
 
-def quality_of(value: float) -> str:
+def quality_of(value: float, bounds: Sequence[float]) -> str:
     """The CSS class of a similarity: q3 for the best to q0."""
-    return f"q{3 - class_of(value, SIMILARITY_BOUNDS)}"
+    return f"q{len(bounds) - class_of(value, bounds)}"
 
 
-def _boxes(side: MatchedText) -> str:
-    boxes = [_box(side, place) for place in side.shown[:MOST_TOKENS]]
+def _boxes(side: MatchedText, bounds: Sequence[float]) -> str:
+    boxes = [_box(side, place, bounds) for place in side.shown[:MOST_TOKENS]]
     left = len(side.shown) - MOST_TOKENS
     more = f"<p>and {left} more tokens</p>" if left > 0 else ""
     return f'<ul class="tokens">{"".join(boxes)}</ul>{more}'
 
 
-def _box(side: MatchedText, place: int) -> str:
+def _box(side: MatchedText, place: int, bounds: Sequence[float]) -> str:
     surface, partner, value = side.tokens.surface(place), side.partner(place), float(side.values[place])
     if partner:
         below = "" if partner.lower() == surface.lower() else f"{text(partner)} "
@@ -50,4 +53,4 @@ def _box(side: MatchedText, place: int) -> str:
     else:
         below, title = "no partner " if surface else "", f"{text(surface)} has no partner"
     small = f"<small>{below}{value:.2f}</small>"
-    return f'<li class="{quality_of(value)}" title="{title}"><bdi>{text(surface)}</bdi>{small}</li>'
+    return f'<li class="{quality_of(value, bounds)}" title="{title}"><bdi>{text(surface)}</bdi>{small}</li>'

@@ -18,13 +18,11 @@ import numpy as np
 
 from evalign.analysis.comparison.run import TIE
 from evalign.encoders.tokenizer import utf8
-from evalign.errors import SpecError
 from evalign.metrics.base import Metric
-from evalign.metrics.baseline import shipped
 from evalign.metrics.registry import METRICS, metric_class
 from evalign.metrics.signature import Signature
 from evalign.render.matching_rounds import rounds_of
-from evalign.render.quality import SIMILARITY_BOUNDS
+from evalign.render.quality import Levels, levels_of, signature_settings
 from evalign.text.word_numbers import word_numbers
 from evalign.types import Alignment, Floats, Report, Row, Segment, Tokens, corpus_entries
 from evalign.version import __version__
@@ -46,6 +44,7 @@ def alignment_document(
     `packed` writes the matrix as 16-bit numbers in base64, a third of the size and precise to five digits.
     """
     name, first = next(iter(alignments.items()))
+    levels = levels_of(first)
     return {
         "format": ALIGNMENT,
         "version": VERSION,
@@ -59,9 +58,9 @@ def alignment_document(
         "similarity": _packed(first.similarity) if packed else _plain(first.similarity, 6),
         "matchings": [_matching(key, one) for key, one in alignments.items()],
         "skipped": [{"name": key, "reason": utf8(reason)} for key, reason in (skipped or {}).items()],
-        "baseline": _baseline(first),
-        "similarity_bounds": list(SIMILARITY_BOUNDS),
-        "weighting": "idf" if _settings(first).get("idf", "no") != "no" else "uniform",
+        "baseline": _baseline(levels),
+        "similarity_bounds": list(levels.bounds),
+        "weighting": "idf" if signature_settings(first).get("idf", "no") != "no" else "uniform",
         "flags": dict(first.counts),
     }
 
@@ -228,20 +227,6 @@ def _packed(matrix: Floats) -> dict[str, Any]:
     return packed | {"uint16": base64.b64encode(steps.tobytes()).decode("ascii")}
 
 
-def _settings(alignment: Alignment) -> Mapping[str, str]:
-    """What the signature says; nothing if it is none of ours."""
-    try:
-        return Signature.parse(alignment.signature).settings
-    except SpecError:
-        return {}
-
-
-def _baseline(alignment: Alignment) -> dict[str, Any]:
+def _baseline(levels: Levels) -> dict[str, Any]:
     """What unrelated text reaches: a match below it says little."""
-    settings = _settings(alignment)
-    fitted = shipped().get((settings.get("model", ""), "greedy", settings.get("specials", "keep")))
-    if fitted is not None and settings.get("layer") in fitted.by_layer:
-        value = fitted.by_layer[settings["layer"]][2]
-        return {"value": round(value, 6), "from": "what unrelated sentences reach with this model and layer"}
-    mean = float(alignment.similarity.mean()) if alignment.similarity.size else 0.0
-    return {"value": round(mean, 6), "from": "the mean similarity of all tokens of this pair; no baseline is fitted"}
+    return {"value": levels.weak, "from": levels.source}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from evalign.render.quality import levels_of
 from evalign.render.tables import terminal_table
 from evalign.render.terminal import quality, visible
 from evalign.types import Alignment
@@ -17,9 +18,9 @@ CHANGED = "◆"
 def side_by_side(alignments: Mapping[str, Alignment]) -> RenderableType:
     """One column per matching; the first is the yardstick, and a mark shows where another differs from it."""
     (first, yardstick), *_ = alignments.items()
-    columns = list(alignments.values())
+    columns, bounds = list(alignments.values()), levels_of(yardstick).bounds
     lines: list[list[str | Text]] = [
-        [visible(yardstick.candidate.surface(index)), *(_partner(each, index, yardstick) for each in columns)]
+        [visible(yardstick.candidate.surface(index)), *(_partner(each, index, yardstick, bounds) for each in columns)]
         for index in range(len(yardstick.candidate))
         if not yardstick.candidate.special[index]
     ]
@@ -33,13 +34,13 @@ def side_by_side(alignments: Mapping[str, Alignment]) -> RenderableType:
     return Group(table, Text(note, style="dim"))
 
 
-def _partner(alignment: Alignment, index: int, yardstick: Alignment) -> Text:
+def _partner(alignment: Alignment, index: int, yardstick: Alignment, bounds: Sequence[float]) -> Text:
     partner = int(alignment.candidate_partners[index])
     mark = f" {CHANGED}" if partner != int(yardstick.candidate_partners[index]) else ""
     if partner < 0:
         return Text(f"—{mark}", style="dim")
     value = float(alignment.candidate_values[index])
-    return Text.assemble(visible(alignment.reference.surface(partner)), (f" {value:.2f}", quality(value)), mark)
+    return Text.assemble(visible(alignment.reference.surface(partner)), (f" {value:.2f}", quality(value, bounds)), mark)
 
 
 def _changes(alignment: Alignment, yardstick: Alignment) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import unicodedata
+from collections.abc import Sequence
 
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
@@ -11,23 +12,24 @@ from rich.table import Table
 from rich.text import Text
 
 from evalign.render.matched_text import MatchedText, matched_texts
-from evalign.render.quality import SIMILARITY_BOUNDS, class_of
+from evalign.render.quality import class_of, levels_of
 from evalign.render.tables import signature_line, terminal_table
 from evalign.types import Alignment
 
 BAR = 10
-# By class of similarity. Blue to orange keeps apart for colour-blind readers; bar and number say the same again.
+# By level. Blue to orange keeps apart for colour-blind readers; bar and number say the same again.
 STYLES = ("bold blue", "cyan", "yellow", "bold dark_orange")
 
 
 def alignment_picture(alignment: Alignment) -> RenderableType:
     """Both directions side by side, then the scores."""
+    bounds = levels_of(alignment).bounds
     scores = Text("   ").join(
         Text.assemble((name, "dim"), " ", (f"{value:.4f}", "bold")) for name, value in alignment.scores.items()
     )
     notes = [Text(f"flags: {', '.join(alignment.flags)}", style="bold dark_orange")] if alignment.flags else []
     return Group(
-        Columns(map(_matches_table, matched_texts(alignment)), padding=(0, 4)),
+        Columns([_matches_table(side, bounds) for side in matched_texts(alignment)], padding=(0, 4)),
         Text(),
         scores,
         *notes,
@@ -47,17 +49,17 @@ def visible(text: str) -> str:
     return "".join("\ufffd" if unicodedata.category(char) in ("Cc", "Cf", "Cs") else char for char in text)
 
 
-def quality(value: float) -> str:
-    """The style of a similarity."""
-    return STYLES[class_of(value, SIMILARITY_BOUNDS)]
+def quality(value: float, bounds: Sequence[float]) -> str:
+    """The style of a value; `bounds` has the least value of each of the three better levels, best first."""
+    return STYLES[class_of(value, bounds)]
 
 
-def _matches_table(side: MatchedText) -> Table:
+def _matches_table(side: MatchedText, bounds: Sequence[float]) -> Table:
     weighted = len({float(weight) for weight in side.weights if weight}) > 1
     lines: list[list[str | Text]] = []
     for place in side.shown:
         value, partner = float(side.values[place]), side.partner(place)
-        style, filled = quality(value), round(BAR * max(0.0, value))
+        style, filled = quality(value, bounds), round(BAR * max(0.0, value))
         lines.append([
             visible(side.tokens.surface(place)),
             Text("█" * filled + "·" * (BAR - filled), style=style),

@@ -16,7 +16,6 @@ from evalign.render.agreement.disagreement_html import disagreements_html
 from evalign.render.agreement.pictures import pictures
 from evalign.render.agreement.tables import estimate_cells, group_cells, interval, notes, of_aspect
 from evalign.render.html import figure, items, page, section, table, text
-from evalign.render.quality import SIMILARITY_BOUNDS
 
 MOST_NOTES = 60
 FIGURES = {
@@ -95,12 +94,12 @@ def _worst(agreement: Agreement, metrics: Mapping[str, Metric]) -> str:
     if not aspects:
         return ""
     people = "people's place of a row" if aspects == 1 else f"the mean of people's places of a row in {aspects} aspects"
-    good, fair, poor = SIMILARITY_BOUNDS
     intro = (
         f"<p>The rows where a metric's place and {people} are furthest apart: three that the metric puts too high and "
         "three that it puts too low. Places are percentages of the rows that stand below. Where the metric matches "
-        "tokens, each token stands in a box with its partner, if that is another word, and their similarity: blue fits "
-        f"well (from {good}), light blue from {fair}, dotted from {poor}, dashed orange below.</p>\n"
+        "tokens, each token stands in a box with its partner, if that is another word, and their similarity: blue, "
+        "light blue and dotted are thirds of the way from what unrelated text reaches with the model to 1; what "
+        "reaches less has a double border.</p>\n"
     )
     order = [judgement.metric for judgement in of_aspect(agreement, agreement.aspects[0])]
     return intro + "".join(

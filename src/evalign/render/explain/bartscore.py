@@ -11,6 +11,7 @@ from rich.text import Text
 from evalign.encoders.likelihood.base import Likelihood
 from evalign.metrics.bartscore import BARTScore
 from evalign.render.explain.parts import line, terms_table
+from evalign.render.quality import PROBABILITY_BOUNDS
 from evalign.render.tables import signature_line
 from evalign.render.terminal import quality, visible
 
@@ -43,5 +44,6 @@ def _table(likelihood: Likelihood) -> Table:
         style = "dim" if likelihood.target.special[place] else ""
         token = Text(visible(likelihood.target.surface(place)), style=style)
         probability = math.exp(value)
-        lines.append([token, f"{value:.4f}", Text(f"{probability:.4f}", style=quality(probability))])
+        style = quality(probability, PROBABILITY_BOUNDS[:3])
+        lines.append([token, f"{value:.4f}", Text(f"{probability:.4f}", style=style)])
     return terms_table(("token", "log p", "p"), lines)

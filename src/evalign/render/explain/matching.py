@@ -18,6 +18,7 @@ from evalign.render.explain.parts import heading, line, matrix
 from evalign.render.explain.rescaling import explain_rescaling
 from evalign.render.explain.token_weights import equal_weights_line, products_table, token_weights, weights_heading
 from evalign.render.matched_text import MatchedText, matched_texts
+from evalign.render.quality import levels_of
 from evalign.render.tables import signature_line
 from evalign.render.terminal import quality, visible
 from evalign.types import Alignment, Row
@@ -101,12 +102,13 @@ class _Matrix:
 
 def _matrix(alignment: Alignment) -> Table:
     names = [visible(alignment.reference.surface(j))[: CELL - 1] for j in range(len(alignment.reference))]
+    bounds = levels_of(alignment).bounds
     lines = []
     for i in range(len(alignment.candidate)):
         cells = []
         for j, value in enumerate(alignment.similarity[i]):
             row_best, column_best = alignment.candidate_partners[i] == j, alignment.reference_partners[j] == i
             mark = "*" if row_best and column_best else ">" if row_best else "^" if column_best else " "
-            cells.append(Text(f"{value:.2f}{mark}", style=quality(float(value)) if mark != " " else "dim"))
+            cells.append(Text(f"{value:.2f}{mark}", style=quality(float(value), bounds) if mark != " " else "dim"))
         lines.append((Text(visible(alignment.candidate.surface(i)), style="bold"), cells))
     return matrix(names, lines)
