@@ -41,14 +41,6 @@ def along(array: Array, chosen: Array) -> Array:
     return rows[indices(rows, len(rows)), chosen.reshape(-1)].reshape(chosen.shape)
 
 
-def without(array: Array, chosen: Array) -> Array:
-    """A copy with -inf at the chosen index of the last axis."""
-    rest = np.array(array, order="C") if namespace(array) is np else array.contiguous().clone()
-    rows = rest.reshape(-1, rest.shape[-1])
-    rows[indices(rows, len(rows)), chosen.reshape(-1)] = -np.inf
-    return rest
-
-
 def where_true(mask: Array) -> tuple[Array, ...]:
     """Indices of the true cells, one array per axis."""
     xp = namespace(mask)
@@ -89,10 +81,15 @@ def top_two(array: Array, first: Array | None = None) -> tuple[Array, Array, Arr
     `first` is the index of the best where ties matter; without it the lowest index wins.
     """
     xp = namespace(array)
-    first = xp.argmax(array, axis=-1) if first is None else first
-    rest = without(array, first)
+    rows = array.reshape(-1, array.shape[-1])
+    place = indices(rows, len(rows))
+    first = xp.argmax(rows, axis=-1) if first is None else first.reshape(-1)
+    rest = rows.copy() if xp is np else rows.clone()
+    rest[place, first] = -np.inf
     second = xp.argmax(rest, axis=-1)
-    return along(array, first), first, along(rest, second), second
+    found = (rows[place, first], first, rest[place, second], second)
+    value, first, second_value, second = (part.reshape(array.shape[:-1]) for part in found)
+    return value, first, second_value, second
 
 
 def from_short_side(

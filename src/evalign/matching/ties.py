@@ -9,8 +9,9 @@ matched with itself along the diagonal even where words repeat. What is averaged
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from evalign.matching.arrays import Array, along, indices, namespace, sorted_up
+from evalign.matching.arrays import Array, along, indices, namespace, sorted_up, top_two
 
 STEPS = 2.0**20  # grid steps per unit
 
@@ -36,6 +37,16 @@ def best(values: Array, distance: Array) -> Array:
     if int(xp.count_nonzero(level)) == math.prod(first.shape):  # no ties, as mostly
         return first
     return xp.argmin(xp.where(level, distance, xp.inf), axis=-1)
+
+
+def best_two(values: Array, distance: Array, rows: Any = ...) -> tuple[Array, Array, Array, Array]:
+    """Best value and index, second best value and index, along the last axis; the best is chosen as by `best`.
+
+    The values belong to `distance[rows]`, which is looked up only where there are ties.
+    """
+    found = top_two(values)
+    tied = bool((found[0] == found[2]).any())
+    return top_two(values, best(values, distance[rows])) if tied else found
 
 
 def largest(values: Array, distance: Array, count: Array) -> Array:

@@ -16,19 +16,17 @@ from evalign.errors import SpecError
 from evalign.matching.arrays import (
     Array,
     Watch,
-    along,
     from_short_side,
     namespace,
     order,
     shorter,
-    top_two,
     unwatched,
     where_true,
 )
 from evalign.matching.assignment.base import Assignment
 from evalign.matching.assignment.recording import watched_steps
 from evalign.matching.base import Masks, Step, Weights
-from evalign.matching.ties import best
+from evalign.matching.ties import best_two
 
 
 @dataclass(frozen=True)
@@ -87,11 +85,11 @@ def _sell(
         items, bidder = where_true(bidders & ~chosen.any(-1))
         if not len(items):
             break
-        worth, far = values[items, bidder] - prices[items], distance[items, bidder]
-        value, wanted, second, _rival = top_two(worth, best(worth, far))
+        worth = values[items, bidder] - prices[items]
+        value, wanted, second, _rival = best_two(worth, distance, (items, bidder))
         lead = xp.where(second > -xp.inf, value - second, value * 0)  # a single partner has no second choice
         offer = prices[items, wanted] + lead + eps
-        won = _highest(items * count + wanted, offer, along(far, wanted))
+        won = _highest(items * count + wanted, offer, distance[items, bidder, wanted])
         items, bidder, wanted = items[won], bidder[won], wanted[won]
         chosen[items, :, wanted] = False
         chosen[items, bidder, wanted] = True

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from evalign.matching.arrays import Array, Watch, along, from_short_side, namespace, top_two, unwatched, where_true
-from evalign.matching.ties import best
+from evalign.matching.arrays import Array, Watch, along, from_short_side, namespace, unwatched, where_true
+from evalign.matching.ties import best, best_two
 
 
 def by_gaps(similarity: Array, distance: Array, masks: tuple[Array, Array], watch: Watch = unwatched) -> Array:
@@ -27,7 +27,7 @@ def _choose(values: Array, distance: Array, takers: Array, free: Array, watch: W
     xp = namespace(values)
     chosen = xp.zeros_like(values) > 0
     live = xp.where(free[:, None, :], values, -xp.inf)
-    value, partner, second, rival = top_two(live, best(live, distance))
+    value, partner, second, rival = best_two(live, distance)
     near = along(distance, partner)
     # One live partner left: second is -inf, the gap +inf. Who is no taker, or is done, never wins.
     lead = xp.where(takers, xp.where(takers, value, 0.0) - xp.where(takers, second, 0.0), -xp.inf)
@@ -49,8 +49,7 @@ def _choose(values: Array, distance: Array, takers: Array, free: Array, watch: W
         place, looking = where_true(counted)
         if len(place):
             again = items[place]
-            offers, far = live[again, looking], distance[again, looking]
-            value, first, second, next_best = top_two(offers, best(offers, far))
+            value, first, second, next_best = best_two(live[again, looking], distance, (again, looking))
             partner[again, looking], rival[again, looking] = first, next_best
-            lead[again, looking], near[again, looking] = value - second, along(far, first)
+            lead[again, looking], near[again, looking] = value - second, distance[again, looking, first]
     return chosen
