@@ -81,6 +81,8 @@ def test_the_command_writes_text_or_a_page(run, tmp_path) -> None:
     ("arguments", "advice"),
     [
         ((*PAIR, "-m", "rougeL", "--all"), "expected -m rouge"),
+        ((*PAIR, "-m", "rouge1(multiref=average)", "--all"), "for rouge1 alone leave out --all"),
+        ((*PAIR, "-m", "rouge(multiref=average)", "--all"), "lcsr does not take this (multiref=average"),
         ((PAIR[0], "-m", "rouge", "--all"), "give a second text"),
         ((*PAIR, "-m", "rouge(skp=1)", "--all"), "skip"),
         ((*PAIR, "-m", "rouge(weight=k-2)", "--all"), "a above b"),

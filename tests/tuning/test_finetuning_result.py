@@ -9,12 +9,13 @@ import pytest
 import torch
 
 import evalign
+import tiny_architectures
 from evalign.errors import FileFormatError, ModelError, SpecError, UnsupportedModelError, WeightsError
 from evalign.tuning.encoder_trainee import EncoderTrainee
 from evalign.tuning.micro_batches import cosines
 from evalign.tuning.rated_pairs import RatedPairs
 from evalign.tuning.training_run import train_to
-from tiny_models import edit_json, open_ort
+from tiny_models import SENTENCES, edit_json, open_ort
 from tiny_torch_models import build
 from tiny_training import PLAN, rated_pairs, trainee
 
@@ -152,3 +153,24 @@ def test_pickled_weights_only(copy):
 def test_unknown_pooling(copy):
     with pytest.raises(SpecError, match="unknown pooling 'middle'"):
         EncoderTrainee(str(copy), pooling="middle")
+
+
+@pytest.mark.parametrize("family", ["convbert", "big_bird"])
+def test_what_padding_changes_is_trained_without_padding(tmp_path, family):
+    """The vectors of texts together are those of each alone, as when the tuned model scores."""
+    model = EncoderTrainee(str(tiny_architectures.build(family, tmp_path / family)))
+    texts = [SENTENCES[0], "a", " ".join(SENTENCES[:2]), *SENTENCES[3:6]]
+    together = model.vectors(texts)
+    alone = torch.cat([model.vectors([text]) for text in texts])
+    assert float((together - alone).detach().abs().max()) < 1e-5
+    scored = evalign.SBert(model=str(tmp_path / family), pooling="mean")
+    expected = torch.nn.functional.cosine_similarity(together[:3], together[3:])
+    assert scored.score(texts[:3], texts[3:])["score"] == pytest.approx(expected.detach().numpy(), abs=1e-5)
+    together.sum().backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+def test_a_model_that_needs_more_than_tokens_is_not_trained(tmp_path):
+    directory = tiny_architectures.build("bros", tmp_path / "bros")
+    with pytest.raises(UnsupportedModelError, match="token ids and their mask alone"):
+        EncoderTrainee(str(directory))

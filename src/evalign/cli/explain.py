@@ -18,6 +18,7 @@ from evalign.encoders.lstm.file import demonstration_file
 from evalign.errors import SpecError
 from evalign.metrics.bartscore import BARTScore
 from evalign.metrics.base import Metric
+from evalign.metrics.registry import METRICS
 from evalign.metrics.spec import parse_spec
 
 
@@ -124,8 +125,9 @@ def _teach_rouge(console: Console, spec: str, texts: tuple[str, str | None], pag
 
     name, options = parse_spec(spec)
     if name != "rouge":
+        alone = f"; for {name} alone leave out --all" if name in METRICS and name.startswith("rouge") else ""
         raise SpecError(
-            f"--all shows every variant of ROUGE: expected -m rouge or -m 'rouge(stem=true)', got -m {spec}"
+            f"--all shows every variant of ROUGE: expected -m rouge or -m 'rouge(stem=true)', got -m {spec}{alone}"
         )
     candidate, reference = texts
     if reference is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -68,7 +68,9 @@ class TorchEncoder(BatchingEncoder):
         self._attention = getattr(self._model, "attention_type", None)  # BigBird forgets it after a short text
         if reading.profile != "no" and len(self.layers) == 1:
             self._depth = _cut(self._model, self._depth, self.layers[0])
-        self.one_length = self._padding_sensitive(settings.vocab_size)
+        self.one_length = padding_changes(
+            self.forward, self.name, self._family, settings.vocab_size, self.pad_id, precision
+        )
 
     def forward(self, ids: Ints, mask: Ints) -> Floats:
         """Runs one padded batch; where memory is short, in halves, and with smaller batches from then on."""
@@ -82,17 +84,6 @@ class TorchEncoder(BatchingEncoder):
                 lambda _: f"{self._device} with one text of {ids.shape[1]} tokens",
             )
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-
-    def _padding_sensitive(self, vocabulary: int) -> bool:
-        """Runs the model for the first time, padded and not; one that token ids alone do not move is refused."""
-        try:
-            changed = padding_sensitive(self.forward, vocabulary, self.pad_id, self.precision)
-        except (EvalignError, MemoryError):
-            raise
-        except Exception as error:  # whatever a model's own code raises
-            reason = f"model_type {self._family!r} does not run on token ids and their mask alone ({first_line(error)})"
-            raise UnsupportedModelError(f"{self.name}: {reason}; use another text encoder") from error
-        return changed or self._family in PADDING_SENSITIVE
 
     def _halve_budget(self) -> None:
         self.reading = replace(self.reading, token_budget=max(1, self.reading.token_budget // 2))
@@ -116,6 +107,20 @@ class TorchEncoder(BatchingEncoder):
                 f"({self._depth} layers, {ids.shape[1]} tokens, states of {sorted(shapes)}); use another text encoder"
             )
         return np.asarray(torch.stack([states[layer] for layer in self.layers]).float().cpu().numpy())
+
+
+def padding_changes(
+    forward: Callable[[Ints, Ints], Floats], name: str, family: str, vocabulary: int, pad_id: int, precision: str
+) -> bool:
+    """Runs the model for the first time, padded and not; one that token ids alone do not move is refused."""
+    try:
+        changed = padding_sensitive(forward, vocabulary, pad_id, precision)
+    except (EvalignError, MemoryError):
+        raise
+    except Exception as error:  # whatever a model's own code raises
+        reason = f"model_type {family!r} does not run on token ids and their mask alone ({first_line(error)})"
+        raise UnsupportedModelError(f"{name}: {reason}; use another text encoder") from error
+    return changed or family in PADDING_SENSITIVE
 
 
 @contextmanager

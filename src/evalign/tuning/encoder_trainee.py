@@ -23,11 +23,12 @@ from evalign.encoders.families import FAMILIES, pad_token
 from evalign.encoders.locating import Located, locate
 from evalign.encoders.safetensors_headers import tensor_places
 from evalign.encoders.tokenizer import Tokenizer
-from evalign.encoders.torch_hf import load, loading, positions
+from evalign.encoders.torch_hf import load, loading, padding_changes, positions
 from evalign.encoders.windows import plan_windows
 from evalign.errors import FileFormatError, SpecError, UnsupportedModelError, nearest
 from evalign.tuning.trainee import torch, transformers
 from evalign.tuning.training_plan import MAX_LENGTH
+from evalign.types import Floats, Ints
 
 POOLINGS = ("mean", "cls", "max")
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json",
@@ -53,14 +54,22 @@ class EncoderTrainee:
         fill = pad_token(config)
         self._pad = fill if 0 <= fill < settings.vocab_size else 0
         self._pooling, self._device = pooling, device
+        self._attention = getattr(self._model, "attention_type", None)  # BigBird forgets it after a short text
+        self._one_length = padding_changes(
+            self._states, located.label, str(config.get("model_type")), settings.vocab_size, self._pad, "fp32"
+        )
         self._pooled_before = any("pooler" in name for name in tensor_places(located.directory))
         self.name = _identity(located, device) + f"|pooling:{pooling}|max_length:{limit}"
         self.max_length = limit
 
     def vectors(self, texts: Sequence[str]) -> torch.Tensor:
-        """Pooled last-layer vectors (texts, width); texts of like length run together, or padding is half the work."""
+        """Pooled last-layer vectors (texts, width); texts of like length run together, or padding is half the work.
+
+        Of families whose vectors padding changes, texts of one length only, as when they score.
+        """
         sequences = self._ids(texts)
-        batches = plan_batches(list(map(len, sequences)), TOKEN_BUDGET if self._device == "cpu" else sys.maxsize)
+        budget = TOKEN_BUDGET if self._device == "cpu" else sys.maxsize
+        batches = plan_batches(list(map(len, sequences)), budget, self._one_length)
         vectors = torch.cat([self._pooled([sequences[index] for index in batch]) for batch in batches])
         order = [index for batch in batches for index in batch]
         return vectors[torch.tensor(np.argsort(order), device=vectors.device)]
@@ -105,12 +114,23 @@ class EncoderTrainee:
             for name, path, kind in parts
         ])  # fmt: skip
 
+    def _last_layer(self, ids: Ints, mask: Ints) -> torch.Tensor:
+        if self._attention is not None:
+            self._model.set_attention_type(self._attention)
+        read, real = (torch.from_numpy(array).to(self._device) for array in (ids, mask))
+        states: torch.Tensor = self._model(input_ids=read, attention_mask=real).last_hidden_state
+        return states[:, : ids.shape[1]]  # block-sparse attention fills up a text's end to whole blocks
+
+    def _states(self, ids: Ints, mask: Ints) -> Floats:
+        with torch.inference_mode():
+            return np.asarray(self._last_layer(ids, mask)[None].cpu().numpy())
+
     def _pooled(self, sequences: list[list[int]]) -> torch.Tensor:
-        ids, mask = (torch.from_numpy(array).to(self._device) for array in pad(sequences, self._pad))
-        states: torch.Tensor = self._model(input_ids=ids, attention_mask=mask).last_hidden_state
+        ids, mask = pad(sequences, self._pad)
+        states = self._last_layer(ids, mask)
         if self._pooling == "cls":
             return states[:, 0]
-        real = mask[:, :, None].to(states.dtype)
+        real = torch.from_numpy(mask).to(states)[:, :, None]
         if self._pooling == "max":
             return states.masked_fill(real == 0, -torch.inf).amax(dim=1)
         return (states * real).sum(dim=1) / real.sum(dim=1).clamp(min=1)

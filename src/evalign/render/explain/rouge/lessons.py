@@ -146,7 +146,11 @@ def _metric(variant: Variant, options: Mapping[str, str]) -> Any:
     kind: type[Metric] = metric_class(variant.name)
     own = {item.name for item in option_fields(kind)}
     chosen = {key: value for key, value in options.items() if key in own} | dict(variant.options)
-    return kind.from_options(chosen, variant.name)
+    try:
+        return kind.from_options(chosen, variant.name)
+    except SpecError as error:  # an option that others take, and this one not, or not with this value
+        name = format_spec(variant.name, dict(variant.options))
+        raise SpecError(f"{name} does not take this ({error}); explain one variant that does, without --all") from error
 
 
 def _lesson(variant: Variant, metric: Any, candidate: str, reference: str) -> Lesson:
