@@ -27,7 +27,8 @@ sentence; nothing is scored silently with another model.
   whatever else is in the batch.
 - The families marked *ort* run without torch; the others need the extra `torch`.
 - Where padding changes a family's vectors (convolutions, Fourier mixing, block-sparse attention), a batch holds texts
-  of *one length* only. That is found out when the model is loaded, so it holds for families that are not listed too.
+  of *one length* only, in training too. That is found out when the model is loaded, so it holds for families that are
+  not listed too.
 - Weights that the file holds and transformers has no place for (BERT with `position_embedding_type=relative_key`, whose
   distance embeddings transformers 5 drops), and weights that are missing, are errors; heads such as `cls`, `lm_head`
   and poolers are no part of the encoder.
