@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from batch_jobs import content, ids, made_rows, run, write_rows
+from batch_jobs import StopError, after_shards, content, ids, made_rows, run, stop, write_rows
 from evalign.analysis.scoring import score_source
-from evalign.batch.manifest import MANIFEST, Manifest
+from evalign.batch.manifest import MANIFEST
 from evalign.batch.run import BUSY
 from evalign.data.rows import Columns, TableFile
 from evalign.encoders.fake import FakeEncoder
@@ -21,26 +21,6 @@ SPECS = ("bertscore(model=fake, idf=references)", "chrf", "rouge1(mode=rouge155)
 @pytest.fixture
 def data(tmp_path):
     return write_rows(tmp_path / "in.jsonl", made_rows(2300))
-
-
-class StopError(Exception):
-    """Ends a run from inside, as a kill would."""
-
-
-def stopping_after(shards):
-    """A watch that ends the run when so many shards are in the manifest."""
-    seen = []
-
-    def watch(what, total):
-        def advance(rows):
-            if what == "scoring":
-                seen.append(rows)
-                if len(seen) == shards:
-                    raise StopError
-
-        return advance
-
-    return watch
 
 
 def test_any_sharding_gives_the_same_bytes_and_the_scores_of_score(tmp_path):
@@ -71,27 +51,6 @@ def test_the_texts_that_are_encoded_together_do_not_depend_on_the_shards(tmp_pat
         run(data, tmp_path / str(shard_rows), ("bertscore(model=fake)",), shard_rows=shard_rows)
     assert len(calls[1024]) == 3
     assert calls[1024] == calls[3072]
-
-
-@pytest.mark.slow
-def test_1_3_and_17_shards_and_two_workers_give_the_same_bytes(tmp_path):
-    data = write_rows(tmp_path / "in.jsonl", made_rows(33_000))
-    specs = SPECS[:2]
-    made = [run(data, tmp_path / str(rows), specs, shard_rows=rows).made for rows in (34 * 1024, 12 * 1024, 2048)]
-    run(data, tmp_path / "two", specs, shard_rows=2048, workers=2)
-    assert made == [1, 3, 17]
-    whole = content(tmp_path / str(34 * 1024))
-    assert all(content(tmp_path / name) == whole for name in (str(12 * 1024), "2048", "two"))
-
-
-def test_a_stopped_run_goes_on_from_the_manifest(tmp_path, data):
-    run(data, tmp_path / "whole")
-    with pytest.raises(StopError):
-        run(data, tmp_path / "cut", watch=stopping_after(1))
-    assert len(Manifest(tmp_path / "cut").done("score")) == 1
-    assert run(data, tmp_path / "cut").made == 2
-    assert content(tmp_path / "cut") == content(tmp_path / "whole")
-    assert run(data, tmp_path / "cut").made == 0
 
 
 def test_a_torn_line_of_the_manifest_is_ignored_and_its_shard_made_again(tmp_path, data):
@@ -132,6 +91,14 @@ def test_other_options_are_refused(tmp_path, changed, reason):
         run(data, tmp_path / "out", **changed)
 
 
+def test_two_tables_of_idf_are_refused_before_a_folder_is_made(tmp_path):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(5))
+    with pytest.raises(SpecError, match="preset=moverscore_v2 .*evalign score, compare or meta"):
+        run(data, tmp_path / "out", specs=("moverscore(preset=moverscore_v2, model=fake)",))
+    assert not (tmp_path / "out").exists()
+    run(data, tmp_path / "out", specs=("moverscore(preset=moverscore_v2-plain, model=fake)",))
+
+
 def test_other_input_is_refused(tmp_path):
     data = write_rows(tmp_path / "in.jsonl", made_rows(5))
     run(data, tmp_path / "out")
@@ -143,31 +110,13 @@ def test_other_input_is_refused(tmp_path):
         run([write_rows(data, made_rows(5)), more], tmp_path / "out")
 
 
-def test_input_that_changes_while_the_job_runs_is_noticed_and_can_be_put_back(tmp_path, data):
-    original = data.read_bytes()
-
-    def watch(what, total):
-        def advance(rows):
-            if what == "scoring":
-                data.write_bytes(original[:-40] + original[-40:].replace(b"a", b"e"))
-
-        return advance
-
-    with pytest.raises(FileFormatError, match="changed while the job ran"):
-        run(data, tmp_path / "out", watch=watch)
-    data.write_bytes(original)
-    run(data, tmp_path / "out")
-    run(data, tmp_path / "whole")
-    assert content(tmp_path / "out") == content(tmp_path / "whole")
-
-
 def test_a_clock_that_goes_backwards_changes_nothing(tmp_path, monkeypatch):
     data = write_rows(tmp_path / "in.jsonl", made_rows(1100))
     run(data, tmp_path / "whole")
     now = iter(range(10**9, 0, -1000))
     monkeypatch.setattr(time, "time", lambda: float(next(now)))
     with pytest.raises(StopError):
-        run(data, tmp_path / "out", watch=stopping_after(1))
+        run(data, tmp_path / "out", watch=after_shards(1, stop))
     assert run(data, tmp_path / "out").made == 1
     assert content(tmp_path / "out") == content(tmp_path / "whole")
 

@@ -122,6 +122,19 @@ def test_scores_are_the_librarys(minilm_server, specs):
         assert result.get("corpus", {}) == dict(report.pooled)
 
 
+def test_a_metric_with_a_table_for_each_side_counts_its_own(fake_server):
+    """The page's upload, which sends one table with every part of a file, is told so."""
+    body = {"rows": ROWS, "metrics": ["moverscore(preset=moverscore_v2, model=fake)"]}
+    document = fake_server.post("/api/score", json=body).json()
+    report = evalign.metric(body["metrics"][0]).score(CANDIDATES, REFERENCES)
+    assert [row["scores"][0]["score"] for row in document["rows"]] == list(report["score"])
+    assert document["metrics"][0]["signature"] == report.signature
+    table = fake_server.post("/api/idf", json={"model": "fake", "texts": ["a text"]}).json()
+    refused = fake_server.post("/api/score", json=body | {"idf": table})
+    assert refused.status_code == 422
+    assert "all rows at once" in refused.json()["error"]["message"]
+
+
 def test_a_table_serves_the_metrics_that_ask_for_idf(minilm_server):
     texts = [text for several in REFERENCES for text in several]
     table = minilm_server.post("/api/idf", json={"model": "minilm", "texts": texts}).json()

@@ -17,6 +17,7 @@ from evalign.batch.worker import Task, Work, merged_table, shard_table
 from evalign.batch.writing import write_durably
 from evalign.errors import SpecError
 from evalign.folder_lock import alone_in
+from evalign.metrics.corpus_idf import check_one_table
 from evalign.text.idf import IDFTable
 
 BUSY = "another run is working in this folder; wait for it, or give another --out"
@@ -49,6 +50,8 @@ def run_job(request: Request, engine: Engine, watch: Watch) -> Outcome:
     for metric in work.metrics:
         if metric.needs_corpus and metric not in [counted for _, counted in work.counting()]:
             raise SpecError(f"{metric}: its parts count IDF over the rows; fit tables first (evalign idf fit)")
+    for _, metric in work.counting():
+        check_one_table(metric.idf)
     files = find_files(request.patterns, request.input_format)  # before a folder is made: it may be misspelt
     with alone_in(work.folder, BUSY):
         plan = make_plan(files, request.shard_rows, watch("reading", 0))

@@ -22,8 +22,7 @@ def count_idf(encoder: Encoder, texts: Iterable[str]) -> IDFTable:
 
 def corpus_texts(rows: Iterable[Row], which: str) -> Iterator[str]:
     """The texts of that kind, row by row; a row without one is an error."""
-    if which == SIDES:
-        raise SpecError("idf=sides needs two tables, counted where all rows are scored at once: evalign score or meta")
+    check_one_table(which)
     for row in rows:
         if which == "references":
             yield from row.references
@@ -31,3 +30,12 @@ def corpus_texts(rows: Iterable[Row], which: str) -> Iterator[str]:
             raise LengthMismatchError(f"row {row.id}: idf=sources needs a source in every row")
         else:
             yield row.source
+
+
+def check_one_table(which: str) -> None:
+    """Raises SpecError where one table of all rows is not enough."""
+    if which == SIDES:
+        raise SpecError(
+            "preset=moverscore_v2 (idf=sides) needs two tables, counted where all rows are scored at once: evalign "
+            "score, compare or meta; preset=moverscore_v2-plain needs none"
+        )
