@@ -93,7 +93,7 @@ def test_other_options_are_refused(tmp_path, changed, reason):
 
 def test_two_tables_of_idf_are_refused_before_a_folder_is_made(tmp_path):
     data = write_rows(tmp_path / "in.jsonl", made_rows(5))
-    with pytest.raises(SpecError, match="preset=moverscore_v2 .*evalign score, compare or meta"):
+    with pytest.raises(SpecError, match=r"preset=moverscore_v2 .*evalign score, compare or meta"):
         run(data, tmp_path / "out", specs=("moverscore(preset=moverscore_v2, model=fake)",))
     assert not (tmp_path / "out").exists()
     run(data, tmp_path / "out", specs=("moverscore(preset=moverscore_v2-plain, model=fake)",))
