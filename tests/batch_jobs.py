@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from pathlib import Path
 
-from evalign.batch.engine import LocalEngine
+import pytest
+
+from evalign.batch.local_engine import LocalEngine
+from evalign.batch.ray_engine import RayEngine
 from evalign.batch.run import Request, run_job
 from evalign.batch.worker import Work
 from evalign.data.rows import Columns
@@ -51,11 +55,46 @@ def unwatched(what, total):
     return lambda rows: None
 
 
-def run(data, folder, specs=LIGHT, *, shard_rows=1024, workers=1, form="jsonl", watch=unwatched, **columns):
+def run(
+    data, folder, specs=LIGHT, *, shard_rows=1024, workers=1, engine=None, form="jsonl", watch=unwatched, **columns
+):
     """Runs the job to its end, or to the error that a test expects."""
     inputs = [str(data)] if isinstance(data, str | Path) else [str(path) for path in data]
     work = Work(Path(folder), tuple(metric(spec) for spec in specs), Columns(**columns), form)
-    return run_job(Request(inputs, work, shard_rows), LocalEngine(workers), watch)
+    return run_job(Request(inputs, work, shard_rows), engine or LocalEngine(workers), watch)
+
+
+class StopError(Exception):
+    """Ends a run from inside, as a kill would."""
+
+
+def after_shards(count, act):
+    """A watch that calls `act` when so many shards are in the manifest."""
+    seen = []
+
+    def watch(what, total):
+        def advance(rows):
+            if what == "scoring":
+                seen.append(rows)
+                if len(seen) == count:
+                    act()
+
+        return advance
+
+    return watch
+
+
+def stop():
+    raise StopError
+
+
+def ray_engine(**options):
+    """Ray, started here for all jobs that follow; whoever asks closes it."""
+    pytest.importorskip("ray")
+    os.environ.pop("RAY_ADDRESS", None)
+    engine = RayEngine(**options)
+    engine.cluster.start(cpus=engine.workers * engine.threads)
+    return engine
 
 
 def content(folder):

@@ -14,7 +14,7 @@ PART = ".part"
 
 def write_durably(path: Path, content: bytes) -> None:
     """Puts content under a name, whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}{PART}")
+    part = path.with_name(f".{path.name}.{os.urandom(8).hex()}{PART}")  # processes of several machines may write it
     with telling(path):
         try:
             handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import click
 
 from evalign.atomic_files import whole_file
-from evalign.batch.engine import Engine, LocalEngine
+from evalign.batch.engine import Engine
 from evalign.batch.job import JOB, StoredJob
+from evalign.batch.local_engine import LocalEngine
 from evalign.batch.manifest import Entry, Manifest
 from evalign.batch.outputs import ENCODERS
+from evalign.batch.ray_engine import PATIENCE, RayEngine
 from evalign.batch.report import job_document
 from evalign.batch.run import Request, run_job
 from evalign.batch.summary import Summary, shard_file, summarise, write_summary
@@ -28,7 +30,7 @@ from evalign.render.progress import progress
 from evalign.render.score_tables import FORMATS
 
 STOPPED = 130
-ENGINES: dict[str, Callable[[int], Engine]] = {"local": LocalEngine}
+ENGINES: dict[str, Callable[..., Engine]] = {"local": LocalEngine, "ray": RayEngine}
 folder_argument = click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 
 
@@ -49,8 +51,13 @@ def batch() -> None:
               help="The job's folder; the same command on it goes on where a run was stopped.")  # fmt: skip
 @metrics_option
 @click.option("--engine", type=click.Choice(list(ENGINES)), default="local", show_default=True,
-              help="Where workers run: processes of this machine.")  # fmt: skip
-@click.option("--workers", type=click.IntRange(0, 256), default=0, help="Worker processes; 0: one per core.")
+              help="Where workers run: processes of this machine, or actors of Ray (extra 'ray').")  # fmt: skip
+@click.option("--workers", type=click.IntRange(0, 4096), default=0, help="Workers; 0: one per core.")
+@click.option("--address", metavar="HOST:PORT", envvar="RAY_ADDRESS",
+              help="Ray: the head node of a running cluster; without it, Ray is started here and ended.")  # fmt: skip
+@click.option("--gpus", type=click.FloatRange(0), default=0.0, help="Ray: GPUs of each worker, such as 1 or 0.5.")
+@click.option("--patience", type=click.FloatRange(1), default=PATIENCE, show_default=True, metavar="SECONDS",
+              help="Ray: the job stops if no shard is finished in this time.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True,
               help="Threads of the encoder in each worker; fixed for a job.")  # fmt: skip
 @click.option("--shard-rows", type=int, default=8192, show_default=True, help="Rows of a shard, a multiple of 1024.")
@@ -59,14 +66,15 @@ def batch() -> None:
 @column_options
 @embeddings_option
 def run(
-    inputs: tuple[str, ...], folder: Path, specs: tuple[str, ...], engine: str, workers: int, threads: int,
-    shard_rows: int, form: str, columns: Columns, input_format: str | None,
+    inputs: tuple[str, ...], folder: Path, specs: tuple[str, ...], engine: str, workers: int, address: str | None,
+    gpus: float, patience: float, threads: int, shard_rows: int, form: str, columns: Columns, input_format: str | None,
 ) -> int:  # fmt: skip
     """Score the rows of IN... into DIR.
 
     \b
     evalign batch run data.jsonl --out scores -m bertscore
     evalign batch run part-*.csv.gz more/ s3://bucket/rows.parquet --out scores -m chrf -m bleu
+    evalign batch run data/ --out /shared/scores -m bertscore --engine ray --address 10.0.0.1:6379 --workers 64
 
     IN is a JSONL, CSV, TSV or Parquet file, plain, gzipped or zstd, a pattern, a folder, or a URL (extra 'data'). A run
     that was stopped goes on when the same command is given again. Exit code 0: all rows scored, 2: bad input, 3: some
@@ -74,14 +82,15 @@ def run(
     """
     work = Work(folder, tuple(parse_metrics(specs, threads)), columns, form)
     request = Request(inputs, work, shard_rows, input_format)
-    with ExitStack() as bar:
+    options = {"local": (workers or os.cpu_count() or 1,), "ray": (workers, threads, address, gpus, patience)}
+    with ExitStack() as bar, closing(ENGINES[engine](*options[engine])) as where:
 
         def watch(what: str, total: int) -> Callable[[int], Any]:
             bar.close()  # that of the step before
             return bar.enter_context(progress(what, total or None))
 
         try:
-            outcome = run_job(request, ENGINES[engine](workers or os.cpu_count() or 1), watch)
+            outcome = run_job(request, where, watch)
         except KeyboardInterrupt:
             bar.close()
             state = _state(StoredJob.open(folder)) if (folder / JOB).exists() else "nothing is done yet"

@@ -1,0 +1,148 @@
+"""Tasks of a job on Ray: a Ray Data dataset with a row per task, mapped by a pool of actors with one model each.
+
+Ray decides where a task runs, and starts an actor anew that dies, as often as it takes; `patience` ends a job that gets
+nowhere. What is finished is decided by our manifest alone: a row of the dataset is a whole shard, and Ray's own
+checkpoints are not used. Workers write into the job's folder, which all nodes of a cluster must share.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import socket
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evalign.batch.job import JOB
+from evalign.batch.manifest import Entry
+from evalign.batch.ray_cluster import Cluster
+from evalign.batch.worker import Task, Work, Worker
+from evalign.encoders.loading import EMBEDDINGS, EMBEDDINGS_BYTES
+from evalign.errors import InputError
+from evalign.version import __version__
+
+PATIENCE = 1800  # seconds; a shard of 8,192 rows at 5 rows a second
+AGAIN = "the same command goes on from here"
+
+
+@dataclass
+class RayEngine:
+    """Actors of `threads` CPUs and `gpus` GPUs each, up to `workers` (0: as many as fit) of them."""
+
+    workers: int = 0
+    threads: int = 1
+    address: str | None = None  # of a running cluster; None: one of our own on this machine
+    gpus: float = 0
+    patience: float = PATIENCE  # seconds without a finished task
+    cluster: Cluster = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.cluster = Cluster(self.address)
+
+    def run(self, work: Work, tasks: Sequence[Task]) -> Generator[Entry]:
+        """The entries of all tasks."""
+        if not tasks:
+            return
+        data = self.cluster.start(cpus=self.threads * (self.workers or os.cpu_count() or 1))
+        actors = min(len(tasks), self.workers or self.cluster.room(self.threads, self.gpus))
+        dataset = data.from_items(list(range(len(tasks))), override_num_blocks=len(tasks)).map_batches(
+            RayWorker,
+            fn_constructor_args=(work, list(tasks), Driver.here(work.folder)),
+            compute=data.ActorPoolStrategy(
+                min_size=1, max_size=actors, initial_size=actors, max_tasks_in_flight_per_actor=1
+            ),
+            batch_size=1,
+            batch_format="pyarrow",
+            num_cpus=self.threads,
+            num_gpus=self.gpus,
+        )
+        data.DataContext.get_current().execution_no_progress_timeout_s = self.patience
+        with closing(
+            iter(dataset.iter_batches(batch_size=None, prefetch_batches=0, batch_format="pyarrow"))
+        ) as batches:
+            yield from self._answers(batches)
+
+    def close(self) -> None:
+        """Ends a cluster of our own, or leaves the other one."""
+        self.cluster.stop()
+
+    def _answers(self, batches: Any) -> Generator[Entry]:
+        from ray.data.exceptions import ExecutionTimeoutError
+        from ray.exceptions import RayError
+
+        try:
+            for batch in batches:
+                for written in batch.column("answer").to_pylist():
+                    answer = pickle.loads(written)
+                    if isinstance(answer, BaseException):
+                        raise answer
+                    yield answer
+        except ExecutionTimeoutError as error:
+            raise InputError(
+                f"Ray finished no shard in {self.patience:g} s: workers of {self.threads} CPUs and {self.gpus:g} GPUs "
+                f"find no room ({self.cluster.described()}), they die (memory?), or a shard takes longer; give fewer "
+                f"--threads, --gpus or --workers, or more --patience; {AGAIN}"
+            ) from error
+        except RayError as error:
+            raise InputError(f"Ray lost its workers ({_first_line(error)}); {AGAIN}") from error
+
+
+@dataclass(frozen=True)
+class Driver:
+    """What an actor, perhaps on another machine, must know of the process that runs the job."""
+
+    version: str
+    folder: Path
+    digest: str  # of job.json, by which the folder is known
+    environment: Mapping[str, str]
+
+    @classmethod
+    def here(cls, folder: Path) -> Driver:
+        """This process."""
+        environment = {name: os.environ[name] for name in (EMBEDDINGS, EMBEDDINGS_BYTES) if name in os.environ}
+        return cls(__version__, folder, _job_digest(folder), environment)
+
+    def problem(self) -> str | None:
+        """What keeps the machine where this is called from working for the job."""
+        host = socket.gethostname()
+        if self.version != __version__:
+            return f"{host} has evalign {__version__}, this job is made with {self.version}: install it on every node"
+        if self.digest != _job_digest(self.folder):
+            return f"{self.folder} on {host} is not the job's folder: give --out a folder that all nodes share"
+        return None
+
+
+class RayWorker:
+    """The life of an actor: numbers of tasks in, pickled entries or errors out."""
+
+    def __init__(self, work: Work, tasks: Sequence[Task], driver: Driver) -> None:
+        os.environ.update(driver.environment)
+        self._tasks, self._problem, self._worker = tasks, driver.problem(), Worker(work)
+
+    def __call__(self, batch: Any) -> Any:
+        """A table with one answer for a table with one number."""
+        import pyarrow
+
+        (number,) = batch.column("item").to_pylist()
+        try:
+            if self._problem is not None:
+                raise InputError(self._problem)
+            answer: Entry | Exception = self._worker.run(self._tasks[number])
+        except Exception as error:
+            answer = error
+        return pyarrow.table({"answer": [pickle.dumps(answer)]})
+
+
+def _job_digest(folder: Path) -> str:
+    try:
+        return hashlib.sha256((folder / JOB).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

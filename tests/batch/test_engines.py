@@ -1,0 +1,70 @@
+"""What every engine promises: the same bytes for any sharding, a stopped run goes on, an error of a task is raised."""
+
+import pytest
+
+from batch_jobs import StopError, after_shards, content, made_rows, ray_engine, run, stop, write_rows
+from evalign.batch.local_engine import LocalEngine
+from evalign.batch.manifest import Manifest
+from evalign.errors import FileFormatError
+
+SPECS = ("bertscore(model=fake, idf=references)", "chrf")
+ENGINES = {"local": lambda: LocalEngine(1), "processes": lambda: LocalEngine(2), "ray": lambda: ray_engine(workers=2)}
+
+
+@pytest.fixture(scope="module")
+def engine(request):
+    made = ENGINES[request.param]()
+    yield made
+    made.close()
+
+
+quickly = pytest.mark.parametrize(
+    "engine", ["local", *(pytest.param(name, marks=pytest.mark.slow) for name in ("processes", "ray"))], indirect=True
+)
+slowly = pytest.mark.parametrize("engine", ENGINES, indirect=True)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """Many rows, and what a job in one piece makes of them."""
+    folder = tmp_path_factory.mktemp("many")
+    data = write_rows(folder / "in.jsonl", made_rows(33_000))
+    run(data, folder / "whole", SPECS, shard_rows=34 * 1024)
+    return data, content(folder / "whole")
+
+
+@pytest.mark.slow
+@slowly
+def test_1_3_and_17_shards_give_the_same_bytes(tmp_path, engine, many):
+    data, whole = many
+    for shards, rows in ((1, 34 * 1024), (3, 12 * 1024), (17, 2048)):
+        assert run(data, tmp_path / str(shards), SPECS, shard_rows=rows, engine=engine).made == shards
+        assert content(tmp_path / str(shards)) == whole
+
+
+@quickly
+def test_a_stopped_run_goes_on_from_the_manifest(tmp_path, engine):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(2300))
+    run(data, tmp_path / "whole")
+    with pytest.raises(StopError):
+        run(data, tmp_path / "cut", engine=engine, watch=after_shards(1, stop))
+    assert len(Manifest(tmp_path / "cut").done("score")) == 1
+    assert run(data, tmp_path / "cut", engine=engine).made == 2
+    assert content(tmp_path / "cut") == content(tmp_path / "whole")
+    assert run(data, tmp_path / "cut", engine=engine).made == 0
+
+
+@quickly
+def test_input_that_changes_while_the_job_runs_is_noticed_and_can_be_put_back(tmp_path, engine):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(5000))
+    run(data, tmp_path / "whole")
+    original = data.read_bytes()
+
+    def change():
+        data.write_bytes(original[:-40] + original[-40:].replace(b"a", b"e"))
+
+    with pytest.raises(FileFormatError, match="changed while the job ran"):
+        run(data, tmp_path / "out", engine=engine, watch=after_shards(1, change))
+    data.write_bytes(original)
+    run(data, tmp_path / "out", engine=engine)
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
