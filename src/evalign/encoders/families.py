@@ -15,6 +15,7 @@ from evalign.errors import UnsupportedModelError, WeightsError
 
 WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
 EMBEDDINGS = ("word_embeddings", "position_embeddings", "token_type_embeddings", "LayerNorm")
+LINEARS = ("query", "key", "value", "attention_out", "up", "down")  # of the fields of `Layer`
 ACTIVATIONS = {"gelu": "erf", "gelu_new": "tanh", "gelu_pytorch_tanh": "tanh", "relu": "relu"}
 
 
@@ -141,6 +142,14 @@ def architecture(config: Mapping[str, Any], tensors: Collection[str]) -> Archite
     return described
 
 
+def linear_layers(arch: Architecture) -> dict[str, str]:
+    """The linear layers by their names in the encoder, with the names of their tensors before `.weight`."""
+    prefix = arch.embeddings.removesuffix("embeddings")
+    bases = [getattr(layer, name) for layer in arch.layers for name in LINEARS]
+    bases += [arch.projection] if arch.projection else []
+    return {base.removeprefix(prefix): base for base in bases}
+
+
 def pad_token(config: Mapping[str, Any], absent: int = 0) -> int:
     """The id that fills up a batch; any will do where the model has none, because padding is masked."""
     pad_id = config.get("pad_token_id")
@@ -196,6 +205,8 @@ def _layer_bases(family: Family, config: Mapping[str, Any]) -> Iterator[str]:
     if family is ALBERT:
         groups = config.get("num_hidden_groups", 1)
         if config.get("inner_group_num", 1) != 1:
-            raise UnsupportedModelError("albert with inner_group_num > 1 is not built here; use backend=torch")
+            raise UnsupportedModelError(
+                "albert with inner_group_num > 1 has more states than layers; use another text encoder"
+            )
     for index in range(count):
         yield family.layers.format(index * groups // count)
