@@ -1,4 +1,4 @@
-"""sha256 of weight files, cached by file identity so that a large model is hashed once."""
+"""sha256 of weight files, cached by file identity so that a large model is hashed once; and of JSON documents."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from evalign.atomic_files import cache_folder, whole_file
 from evalign.errors import FileFormatError
@@ -23,6 +24,12 @@ def file_digest(file: Path) -> str:
     """The sha256 of a file's bytes, read now."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def content_digest(content: Any) -> str:
+    """The sha256 of what a JSON document holds, in its one canonical form: what signs it."""
+    canonical = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def _cached(file: Path) -> str:

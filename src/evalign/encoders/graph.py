@@ -2,7 +2,7 @@
 
 The weights stay where they are: every initializer is external data that points at its bytes inside the safetensors
 file, so nothing is copied to disk and protobuf's 2 GB limit never applies. Inputs `ids` and `mask` are (batch, tokens);
-there is one output (batch, tokens, width) per layer.
+there is one output (batch, tokens, width) per layer. What an adapter changes is added when the graph is loaded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from evalign.encoders.families import Architecture, Layer
+from evalign.encoders.adapter import Adapter, LowRank
+from evalign.encoders.families import Architecture, Layer, linear_layers
 from evalign.encoders.quantize import ACTIVATION_STEPS, ACTIVATION_ZERO, quantize_weight
 from evalign.encoders.safetensors_headers import TensorPlace
 from evalign.errors import UnsupportedModelError, WeightsError
@@ -44,9 +45,14 @@ def build_graph(
     tensors: Mapping[str, TensorPlace],
     layers: tuple[int, ...],
     precision: str = "fp32",
+    adapter: Adapter | None = None,
 ) -> EncoderGraph:
     """The encoder up to the highest of `layers`; state 0 is the embedding output."""
     builder = _Builder(tensors, precision)
+    if adapter is not None:
+        linears = linear_layers(architecture)
+        adapter.check_linears({name: builder.shape(f"{base}.weight") for name, base in linears.items()})
+        builder.changes = {linears[name]: change for name, change in adapter.changes.items()}
     names = {layer: f"layer_{layer}" for layer in layers}
     shape = builder.node("Shape", "ids")
     for layer, state in enumerate(_states(builder, architecture, max(layers))):
@@ -171,6 +177,8 @@ class _Builder:
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     initializers: dict[str, onnx.TensorProto] = field(default_factory=dict)
     casts: dict[str, str] = field(default_factory=dict)
+    changes: Mapping[str, LowRank] = field(default_factory=dict)
+    changed: dict[str, str] = field(default_factory=dict)
     quantized_rows: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def node(self, op: str, *inputs: str, output: str = "", domain: str = "", **attributes: Any) -> str:
@@ -213,8 +221,19 @@ class _Builder:
         """`scale * (value @ weight.T + bias)`, as torch lays the weight out."""
         if self.precision == "int8":
             return self._quantized(value, base, scale)
-        weight, bias = self.weight(f"{base}.weight"), self.weight(f"{base}.bias")
+        weight, bias = self._adapted(base), self.weight(f"{base}.bias")
         return self.node("Gemm", value, weight, bias, transB=1, alpha=scale, beta=scale)
+
+    def _adapted(self, base: str) -> str:
+        """The weight plus what an adapter adds. Constant folding adds it once, at load time: a text costs no more."""
+        weight = self.weight(f"{base}.weight")
+        if base not in self.changes:
+            return weight
+        if base not in self.changed:
+            change = self.changes[base]
+            up, down = self.constant(change.up, f"{base}.up"), self.constant(change.down, f"{base}.down")
+            self.changed[base] = self.node("Add", weight, self.node("MatMul", up, down))
+        return self.changed[base]
 
     def norm(self, value: str, base: str, eps: float) -> str:
         suffixes = ("weight", "bias") if f"{base}.weight" in self.tensors else ("gamma", "beta")
@@ -224,7 +243,9 @@ class _Builder:
     def _quantized(self, value: str, base: str, scale: float) -> str:
         names = tuple(f"{base}.{part}" for part in ("int8", "scales", "offsets"))
         if names[0] not in self.initializers:
-            weight = quantize_weight(self._place(f"{base}.weight").read())
+            change = self.changes.get(base)
+            added = 0 if change is None else change.up @ change.down
+            weight = quantize_weight(self._place(f"{base}.weight").read() + added)
             self.constant(weight.values, names[0])
             self.constant(weight.scales * np.float32(scale), names[1])
             self.constant(self._place(f"{base}.bias").read() * np.float32(scale), names[2])

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evalign.encoders.adapter import Adapter, read_adapter
 from evalign.encoders.base import BatchingEncoder, Encoder, Reading
 from evalign.encoders.families import FAMILIES, depth
 from evalign.encoders.layers import parse_layers
@@ -40,6 +41,7 @@ class EncoderChoice:
     device: str = "cpu"
     reading: Reading = field(default_factory=Reading)
     threads: int = 0
+    adapter: str = ""  # a folder made by `evalign train --adapter`
 
 
 _pool: ModelPool[EmbeddingMemory] = ModelPool(POOL_SIZE)
@@ -52,9 +54,13 @@ def open_encoder(choice: EncoderChoice) -> EmbeddingMemory:
     """
     folder = _cache_folder()
     if choice.model == FAKE:
+        if choice.adapter:
+            raise SpecError(f"adapter={choice.adapter[:80]}: {FAKE} has no weights to adapt; name a model")
         return _pool.get((FAKE, choice.layer, folder), lambda: _load_fake(choice.layer, folder))
     located = locate(choice.model)
-    return _pool.get((choice, located, located.written(), folder), lambda: _load(choice, located, folder))
+    adapter = read_adapter(choice.adapter) if choice.adapter else None
+    key = (choice, located, located.written(), folder, adapter and adapter.digest)
+    return _pool.get(key, lambda: _load(choice, located, folder, adapter))
 
 
 def keep_encoders(count: int) -> None:
@@ -115,11 +121,15 @@ def _load_fake(layer: str | None, folder: CacheFolder | None) -> EmbeddingMemory
     return _with_cache(FakeEncoder(None if layer == "all" else parse_layers(layer or "2")), folder, weights=FAKE)
 
 
-def _load(choice: EncoderChoice, located: Located, folder: CacheFolder | None) -> EmbeddingMemory:
+def _load(
+    choice: EncoderChoice, located: Located, folder: CacheFolder | None, adapter: Adapter | None
+) -> EmbeddingMemory:
+    if adapter is not None:
+        adapter.check_base(located)
     config = located.config()
     backend = _backend(choice, str(config.get("model_type")))
-    encoder = _load_model(choice, located, config, backend)
-    encoder.name = located.pinned
+    encoder = _load_model(choice, located, config, backend, adapter)
+    encoder.name = located.pinned if adapter is None else f"{located.pinned}+{adapter.name}"
     if encoder.reading.profile != "no":
         encoder.special_ids = unweighted_ids(located.directory, encoder.tokenizer)
     return _with_cache(
@@ -130,12 +140,18 @@ def _load(choice: EncoderChoice, located: Located, folder: CacheFolder | None) -
         backend=backend,
         device=choice.device,
         reading=asdict(encoder.reading),
+        **({} if adapter is None else {"adapter": adapter.digest}),
     )
 
 
-def _load_model(choice: EncoderChoice, located: Located, config: dict[str, Any], backend: str) -> BatchingEncoder:
-    layers = None if choice.layer == "all" else parse_layers(choice.layer or default_layer(located, config))
-    options = (located.directory, config, layers, choice.reading, choice.precision, choice.threads)
+def _load_model(
+    choice: EncoderChoice, located: Located, config: dict[str, Any], backend: str, adapter: Adapter | None
+) -> BatchingEncoder:
+    layers = None
+    if choice.layer != "all":
+        own = adapter.layer if adapter is not None else None
+        layers = parse_layers(choice.layer or own or default_layer(located, config))
+    options = (located.directory, config, layers, choice.reading, choice.precision, choice.threads, adapter)
     if backend == "torch":
         from evalign.encoders.torch_hf import TorchEncoder
 

@@ -12,6 +12,7 @@ import numpy as np
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 import onnxruntime
 
+from evalign.encoders.adapter import Adapter
 from evalign.encoders.base import BatchingEncoder, Reading
 from evalign.encoders.families import architecture, pad_token
 from evalign.encoders.graph import EncoderGraph, build_graph
@@ -28,14 +29,14 @@ class OrtEncoder(BatchingEncoder):
 
     def __init__(
         self, directory: Path, config: dict[str, Any], layers: tuple[int, ...] | None, reading: Reading,
-        precision: str = "fp32", threads: int = 0,
+        precision: str = "fp32", threads: int = 0, adapter: Adapter | None = None,
     ) -> None:  # fmt: skip
         tensors = tensor_places(directory)
         arch = architecture(config, tensors)
         layers = check_layers(layers, len(arch.layers))
         prefix_space = puts_prefix_space(directory, arch.family, reading.profile)
         tokenizer = Tokenizer.from_directory(directory, prefix_space)
-        graph = build_graph(arch, tensors, layers, precision)
+        graph = build_graph(arch, tensors, layers, precision, adapter)
         reading = reading.within(graph.positions, tokenizer)
         super().__init__(directory.name, tokenizer, layers, reading, pad_token(config), precision)
         self._outputs = list(graph.outputs)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from evalign.encoders.adapter import Adapter
 from evalign.encoders.base import BatchingEncoder, Reading
 from evalign.encoders.families import depth, pad_token
 from evalign.encoders.layers import check_layers
@@ -49,11 +50,13 @@ class TorchEncoder(BatchingEncoder):
 
     def __init__(
         self, directory: Path, config: dict[str, Any], layers: tuple[int, ...] | None, reading: Reading,
-        precision: str = "fp32", threads: int = 0, device: str = "cpu",
+        precision: str = "fp32", threads: int = 0, adapter: Adapter | None = None, device: str = "cpu",
     ) -> None:  # fmt: skip
         weight_files(directory)  # safetensors only, said before transformers says it at length
         with loading(directory, device):
             self._model = _text_model(directory, precision).to(device).eval()
+            if adapter is not None:
+                _add_changes(self._model, adapter)
             settings = _settings(self._model, directory)
         self._depth = getattr(settings, "num_hidden_layers", None) or depth(settings.to_dict()) or 0
         if not self._depth:
@@ -107,6 +110,22 @@ class TorchEncoder(BatchingEncoder):
                 f"({self._depth} layers, {ids.shape[1]} tokens, states of {sorted(shapes)}); use another text encoder"
             )
         return np.asarray(torch.stack([states[layer] for layer in self.layers]).float().cpu().numpy())
+
+
+def linear_modules(model: Any) -> dict[str, torch.nn.Linear]:
+    """The linear layers of a model by name."""
+    return {name: module for name, module in model.named_modules() if isinstance(module, torch.nn.Linear)}
+
+
+def _add_changes(model: Any, adapter: Adapter) -> None:
+    """Adds an adapter's changes to the weights, in 32 bits."""
+    linears = linear_modules(model)
+    adapter.check_linears({name: tuple(module.weight.shape) for name, module in linears.items()})
+    with torch.no_grad():
+        for name, change in adapter.changes.items():
+            weight = linears[name].weight
+            added = torch.from_numpy(change.up) @ torch.from_numpy(change.down)
+            weight.copy_(weight.float() + added.to(weight.device))
 
 
 def padding_changes(

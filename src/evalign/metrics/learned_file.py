@@ -7,7 +7,6 @@ Nothing in it is executed. A file whose content was changed by hand no longer fi
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from evalign.atomic_files import whole_file
+from evalign.encoders.digest import content_digest
 from evalign.errors import EvalignError, TableError
 from evalign.types import Floats
 
@@ -61,7 +61,7 @@ class LearnedFile:
     @property
     def digest(self) -> str:
         """The sha256 of the content in its one canonical form."""
-        return _sha256(self.content)
+        return content_digest(self.content)
 
     def predict(self, values: Floats) -> Floats:
         """(rows, features) -> (rows,), on the scale people used."""
@@ -112,7 +112,7 @@ class LearnedFile:
             )
             intercept, low, high = (_number(said[key]) for key in ("intercept", "low", "high"))
             content = cls(terms, intercept, low, high, _trained(said["trained"]))
-            fits = _sha256(said) == plain["sha256"]
+            fits = content_digest(said) == plain["sha256"]
         except EvalignError:
             raise
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
@@ -124,11 +124,6 @@ class LearnedFile:
                 f"{name}: expected terms whose scale is at least {1 / LARGEST:g}, and low below high; train it again"
             )
         return content
-
-
-def _sha256(content: Any) -> str:
-    canonical = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def _number(value: Any) -> float:

@@ -42,6 +42,7 @@ class MatchingMetric(TokenMetric):
     """A metric over one similarity matrix of token vectors."""
 
     aligns: ClassVar[bool] = True
+    weighs_tokens: ClassVar[bool] = True
     explainer: ClassVar[str] = "matching:explain_matching"
 
     @property

@@ -14,6 +14,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from evalign.cancellation import check_stopped
+from evalign.encoders.adapter import read_adapter
 from evalign.encoders.base import Encoder, Reading
 from evalign.encoders.batching import TOKEN_BUDGET
 from evalign.encoders.loading import BACKENDS, PRECISIONS, EncoderChoice, open_encoder
@@ -42,6 +43,7 @@ class TokenMetric(Metric):
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     worst: ClassVar[float] = 0.0
     former_options: ClassVar[Mapping[str, str]] = {"precision": "arithmetic"}
+    weighs_tokens: ClassVar[bool] = False  # whether an adapter's token importance counts
 
     model: str = option("minilm", "a known model, a directory, or a hub name")
     layer: int | str | None = option(
@@ -53,6 +55,7 @@ class TokenMetric(Metric):
     overlong: str = option("window", "what happens to a text longer than the model reads", POLICIES)
     max_length: int = option(0, "a lower limit than the model's, special tokens included; 0: the model's")
     arithmetic: str = option("fp32", "arithmetic of the encoder", PRECISIONS)
+    adapter: str = option("", "a folder that `evalign train --adapter` made for the model")
     backend: str = execution_option("auto", "what runs the encoder", BACKENDS)
     device: str = execution_option("cpu", "cpu, cuda, mps: other than cpu needs backend=torch")
     threads: int = execution_option(0, "threads of the encoder; 0: one per core")
@@ -66,7 +69,9 @@ class TokenMetric(Metric):
         if self.max_length:
             reading = replace(reading, max_length=self.max_length)
         layer = None if self.layer is None else str(self.layer)
-        return EncoderChoice(self.model, layer, self.arithmetic, self.backend, self.device, reading, self.threads)
+        return EncoderChoice(
+            self.model, layer, self.arithmetic, self.backend, self.device, reading, self.threads, self.adapter
+        )
 
     @abstractmethod
     def scorer(self, rows: Iterable[Row] | None = None, weights: TokenWeights | None = None) -> TokenScorer:
@@ -82,6 +87,8 @@ class TokenMetric(Metric):
         """Rebuilds the metric; its model must be found here, and must be the same weights."""
         said = dict(signature.settings)
         label, _, digest = said.get("model", "").partition("@")
+        if "+adapter@" in digest:
+            raise SpecError(f"{signature}: its adapter is needed too; write the spec with adapter=")
         idf = said.get("idf", "no").partition("@")[0]
         base = said.get("base", "no")
         rescaling = {} if base == "no" else cls.baseline_options(base, said.get("model", ""))
@@ -180,6 +187,8 @@ class TokenScorer(Scorer):
         self.memory = memory
         self.weights = weights
         self.streaming = streaming  # rows pass by in blocks and most texts never return: remember sparingly
+        wanted = metric.adapter if metric.weighs_tokens else ""
+        self.adapter = read_adapter(wanted).reading(memory.encoder.layers) if wanted else None
 
     @abstractmethod
     def pair(self, candidate: Side, reference: Side) -> PairScore:
@@ -222,7 +231,8 @@ class TokenScorer(Scorer):
         sides = self.weigh(embedded)
         scores = []
         for pick in picks:
-            picked = {text: _picked(side, pick) for text, side in sides.items()}
+            chosen = {text: Embedded(side.tokens, side.embedded.vectors[list(pick)]) for text, side in sides.items()}
+            picked = {text: replace(side, embedded=chosen[text]) for text, side in sides.items()}
             with one_blas_thread():
                 pairs = [(picked[row.candidate], picked[text]) for row in rows for text in row.references]
                 matched = iter(self.match(pairs))
@@ -265,13 +275,11 @@ class TokenScorer(Scorer):
         if not weights.any() and not tokens.empty:
             weights = (~tokens.special).astype(np.float64)
             counts["idf-zero"] = 1
+        if self.adapter is not None:
+            weights = weights * self.adapter.token_weights(embedded, self.memory.encoder.layers)
         if self.metric.specials == "drop":
             embedded, weights = embedded.keep(~tokens.special), weights[~tokens.special]
         return Side(embedded, weights, tokens.empty, counts)
-
-
-def _picked(side: Side, pick: Sequence[int]) -> Side:
-    return replace(side, embedded=Embedded(side.tokens, side.embedded.vectors[list(pick)]))
 
 
 def is_stream(rows: Iterable[Row] | None) -> bool:

@@ -16,7 +16,13 @@ from evalign.metrics.token_metric import Side
 from evalign.render.explain.matching_steps import explain_masses, explain_plan, explain_selection
 from evalign.render.explain.parts import heading, line, matrix
 from evalign.render.explain.rescaling import explain_rescaling
-from evalign.render.explain.token_weights import equal_weights_line, products_table, token_weights, weights_heading
+from evalign.render.explain.token_weights import (
+    equal_weights_line,
+    products_table,
+    token_weights,
+    weighs,
+    weights_heading,
+)
 from evalign.render.matched_text import MatchedText, matched_texts
 from evalign.render.quality import levels_of
 from evalign.render.tables import signature_line
@@ -60,8 +66,8 @@ def _arithmetic(scorer: MatchingScorer, alignment: Alignment, sides: tuple[Side,
         "PR", ("Precision", "Recall"), (p, r), texts, sides, sides[::-1], strict=True
     ):
         parts.append(heading(f"{name}: each {text.name} token with its partner, weighted"))
-        if scorer.weights is not None:
-            parts.append(products_table(token_weights(scorer, text.tokens), text.weights, text.values))
+        if weighs(scorer):
+            parts.append(products_table(token_weights(scorer, side.embedded), text.weights, text.values))
             parts += equal_weights_line(side)
         parts.append(line(f"{letter} = {_sum(scorer, text, other)} = {value:.4f}"))
     parts += [
@@ -80,7 +86,7 @@ def _sum(scorer: MatchingScorer, text: MatchedText, other: Side) -> str:
     metric, divisor, chosen = scorer.metric, float(text.weights.sum()), ""
     if isinstance(metric, LiSAScore) and metric.denominator != "own":
         divisor, chosen = metric.divisor(text.weights, other.weights), f" (denominator={metric.denominator})"
-    if scorer.weights is not None:
+    if weighs(scorer):
         return f"{float(text.weights @ text.values):.4f} / {divisor:.4f}{chosen}"
     terms = " + ".join(f"{value:.3f}" for value, weight in zip(text.values, text.weights, strict=True) if weight > 0)
     return f"({terms}) / {divisor:g}{chosen}"

@@ -11,7 +11,13 @@ from evalign.metrics.matching_metric import MatchingScorer
 from evalign.metrics.moverscore import MoverScore
 from evalign.metrics.token_metric import Side
 from evalign.render.explain.parts import heading, line, more_line, pairs_table
-from evalign.render.explain.token_weights import equal_weights_line, masses_table, token_weights, weights_heading
+from evalign.render.explain.token_weights import (
+    equal_weights_line,
+    masses_table,
+    token_weights,
+    weighs,
+    weights_heading,
+)
 from evalign.render.terminal import visible
 from evalign.types import Alignment
 
@@ -51,15 +57,14 @@ def explain_masses(scorer: MatchingScorer, alignment: Alignment, sides: tuple[Si
     """Which tokens have how much mass, where they do not all have the same."""
     metric = scorer.metric
     assert isinstance(metric, MoverScore)
-    if scorer.weights is None and {metric.stopwords, metric.subwords, metric.punctuation} == {"keep"}:
+    if not weighs(scorer) and {metric.stopwords, metric.subwords, metric.punctuation} == {"keep"}:
         return []
     parts = weights_heading(scorer)
     texts = [tokens.text for tokens in (alignment.candidate, alignment.reference)]
     encoded = scorer.memory.encode(texts)  # n-grams stand in the place of tokens in the alignment
     masses = alignment.candidate_weights, alignment.reference_weights
     for name, text, side, shares in zip(("candidate", "reference"), texts, sides, masses, strict=True):
-        tokens = encoded[text].tokens if metric.ngram > 1 else side.tokens
-        weights = token_weights(scorer, tokens)
+        weights = token_weights(scorer, encoded[text] if metric.ngram > 1 else side.embedded)
         parts.append(heading(f"Mass of each token of the {name}: its weight as a share of all"))
         parts.append(masses_table(weights, shares if metric.ngram == 1 else None))
         parts += equal_weights_line(side)

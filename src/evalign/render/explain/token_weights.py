@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from rich.console import RenderableType
 
 from evalign.metrics.corpus_idf import CORPUS_IDF, SIDES
@@ -13,7 +14,7 @@ from evalign.metrics.token_metric import Side, TokenScorer
 from evalign.render.explain.parts import heading, line, pairs_table
 from evalign.render.terminal import visible
 from evalign.text.idf import IDFTable
-from evalign.types import Floats, Tokens
+from evalign.types import Embedded, Floats
 
 SPECIAL, SPELLED = "special token", "written in the text, but a special token"
 FIT = "evalign idf fit FILE -o idf.json, then idf=idf.json"
@@ -34,12 +35,20 @@ class TokenWeight:
         return [visible(self.token), "" if self.texts is None else f"{self.texts:,}", f"{self.weight:.4f}"]
 
 
-def token_weights(scorer: TokenScorer, tokens: Tokens) -> list[TokenWeight]:
+def weighs(scorer: TokenScorer) -> bool:
+    """Whether tokens have weights of their own: of an IDF table, or learned."""
+    return scorer.weights is not None or scorer.adapter is not None
+
+
+def token_weights(scorer: TokenScorer, text: Embedded) -> list[TokenWeight]:
     """Every token with its own weight, before a text whose tokens all weigh nothing is given equal ones."""
+    tokens = text.tokens
     metric, encoder = scorer.metric, scorer.memory.encoder
     table = scorer.weights if isinstance(scorer.weights, IDFTable) else None
     options = metric.left_out_by(tokens) if isinstance(metric, MoverScore) else [""] * len(tokens)
     idf = [1.0] * len(tokens) if table is None else table.weights(tokens.ids).tolist()
+    if scorer.adapter is not None:
+        idf = (np.array(idf) * scorer.adapter.token_weights(text, encoder.layers)).tolist()
     may_weigh = metric.weighted(tokens, encoder.special_ids, table is not None)
     weighed = []
     for place, option in enumerate(options):
@@ -63,13 +72,20 @@ def _by_count(texts: int | None, table: IDFTable | None) -> str:
 def weights_heading(scorer: TokenScorer) -> list[RenderableType]:
     """The formula of IDF with the size of the table, and where the counts come from."""
     table = scorer.weights
+    parts: list[RenderableType] = []
+    if scorer.adapter is not None:
+        where = f"the adapter read at layer {scorer.adapter.layer}"
+        parts = [heading(f"Importance of a token: exp(a · x / |x|), x its vector and a what {where} has learned")]
     if scorer.metric.idf == SIDES:
-        return [line("IDF is counted over all rows, for each side apart; in a pair alone all tokens weigh the same.")]
+        return [
+            *parts,
+            line("IDF is counted over all rows, for each side apart; in a pair alone all tokens weigh the same."),
+        ]
     if not isinstance(table, IDFTable):
-        return []
+        return parts
     idf = scorer.metric.idf
     where = f"the {idf} of the rows that are scored together" if idf in CORPUS_IDF else f"the table {visible(idf)}"
-    parts: list[RenderableType] = [
+    parts += [
         heading("Weights: a token that occurs in n of M texts weighs idf = log((M + 1) / (n + 1))"),
         line(f"M = {table.documents}, from {where}"),
     ]
@@ -91,7 +107,7 @@ def products_table(weights: Sequence[TokenWeight], used: Floats, values: Floats)
     for own, weight, value in zip(weights, used.tolist(), values.tolist(), strict=True):
         equal = abs(weight - own.weight) > 1e-12
         name, texts, shown = own.cells
-        reason = "; ".join(part for part in (own.reason, "counts as 1" if equal else "") if part)
+        reason = "; ".join(part for part in (own.reason, f"counts as {weight:.4g}" if equal else "") if part)
         lines.append([name, texts, shown, f"{value:.4f}", f"{weight * value:.4f}", reason])
     return pairs_table(("token", "in texts", "weight", "similarity", "weight · similarity", ""), "lrrrrl", lines)
 
