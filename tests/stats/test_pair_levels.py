@@ -1,8 +1,4 @@
-"""Statistics of pairs at every level: the values in mt-metrics-eval's own tests, and the definitions by brute force.
-
-The peer's values are those of `stats_test.py` and `tau_optimization_test.py` of
-https://github.com/google-research/mt-metrics-eval (commit 38882cc); what it gives to scipy is given to scipy here.
-"""
+"""Statistics of pairs at every level: the definitions by brute force, averages over groups, what has no value."""
 
 from __future__ import annotations
 
@@ -17,40 +13,22 @@ from evalign.errors import InputError, UndefinedStatisticError
 from evalign.stats import pair_levels
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.levels import Averaging, Rated, agreement, agreement_by, level_function
-from evalign.stats.pair_levels import accuracy_of_rows
 from evalign.stats.pair_swaps import pair_outcomes, pair_swap_test
-from evalign.stats.pairs import darr, tie_calibrated_accuracy
-from evalign.stats.significance import williams, williams_from_correlations
 
 TWO = Averaging(fewest=2)
 MICRO_TWO = Averaging(micro=True, fewest=2)
 FEW = Resampling(samples=200)
-# Two systems of three items, packed system by system as in the peer: ratings, scores.
-GOLD, METRIC = [1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 3, 7]
-SYSTEM, ITEM = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2]
 
 
-@pytest.mark.parametrize(
-    ("statistic", "by", "expected"),
-    [  # CorrelationTest.testPearson, testKendall, testKendallC: average_by none, sys, item
-        ("pearson", None, 0.776), ("pearson", SYSTEM, 0.760), ("pearson", ITEM, 1.0),
-        ("kendall", None, 0.552), ("kendall", SYSTEM, 0.575), ("kendall", ITEM, 1.0),
-        ("kendall-c", None, 0.556), ("kendall-c", SYSTEM, 0.611), ("kendall-c", ITEM, 1.0),
-    ],
-)  # fmt: skip
-def test_averages_of_mt_metrics_eval(statistic, by, expected):
-    rated = Rated(METRIC, GOLD)
-    if by is None:
-        value = agreement(rated, statistic).value
-    else:
-        value = agreement_by(rated, by, statistic, averaging=TWO).mean.value
-    assert value == pytest.approx(expected, abs=5e-4)
-    if by is ITEM:  # the same as a level
-        assert agreement(Rated(METRIC, GOLD, ITEM), statistic, "summary", None, TWO).value == pytest.approx(expected)
+@pytest.mark.parametrize("statistic", ["pearson", "kendall", "kendall-c"])
+def test_the_summary_level_is_the_mean_over_documents(statistic):
+    gold, metric, item = [1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 3, 7], [0, 1, 2, 0, 1, 2]
+    expected = agreement_by(Rated(metric, gold), item, statistic, averaging=TWO).mean.value
+    assert agreement(Rated(metric, gold, item), statistic, "summary", None, TWO).value == pytest.approx(expected)
 
 
-def test_micro_averaging_of_mt_metrics_eval():
-    """testMicroAveraging and testAverageByItemWithMissingEntries: the second cell of the first system is missing."""
+def test_micro_averaging():
+    """Two systems; the second cell of the first one is missing."""
     gold, metric, system, item = [1, 3, 4, 5, 6], [2, 8, 3, 5, 6], [0, 0, 1, 1, 1], [0, 2, 0, 1, 2]
     first, second = pearsonr([1, 3], [2, 8])[0], pearsonr([4, 5, 6], [3, 5, 6])[0]
     found = agreement_by(Rated(metric, gold), system, averaging=MICRO_TWO)
@@ -64,47 +42,13 @@ def test_micro_averaging_of_mt_metrics_eval():
     assert by_item.mean.flags == ("left out: 1 groups without a value",)
 
 
-def enumerate_steps(right):
-    """The thresholds 0, 2, 4, ... and how many of six pairs are right at each."""
-    return [(2 * step, count) for step, count in enumerate(right)]
-
-
-@pytest.mark.parametrize(
-    ("gold", "metric", "epsilon", "expected"),
-    [  # testKendallVariants, testKendallVariants_23, testAgreement, test_zero/nonzero_threshold_is_best
-        ([1, 2, 2, 3, 4], [2, 1, 1.5, 5, 3], 0, 0.6),
-        ([1, 2, 2, 3, 4], [2, 1, 1.5, 5, 3], 2, 0.4),
-        ([1, 1, 1, 2, 2, 3, 4], [1, 1, 2, 2, 4, 3, 3], 0, 14 / 21),
-        ([1, 1, 1, 2, 2, 3, 4], [1, 1, 2, 2, 4, 3, 3], 0.1, 14 / 21),
-        ([1, 1, 2, 2, 4, 3, 3], [1, 1, 1, 2, 2, 3, 4], 1, (7 + 3) / 21),
-        ([1, 2, 3, 3, 4], [1, 1, 2, 1, 2], 0, 5 / 10),
-        *(([1, 2, 3, 4], [0, 2, 6, 8], epsilon, right / 6) for epsilon, right in enumerate_steps((6, 4, 3, 1, 0))),
-        *(([1, 1, 1, 4], [0, 2, 6, 8], epsilon, right / 6) for epsilon, right in enumerate_steps((3, 3, 4, 4, 3))),
-    ],
-)  # fmt: skip
-def test_acc23_of_mt_metrics_eval(gold, metric, epsilon, expected):
-    value = accuracy_of_rows(np.array([metric], dtype=float), np.array([gold], dtype=float), epsilon)
-    assert value == pytest.approx(expected)
-
-
-def test_calibrated_acc23_of_mt_metrics_eval():
-    """testKendallWithTiesOpt: 0.7; and of systems, where each mean is that of one row."""
+def test_calibrated_accuracy_of_systems():
+    """As of rows, where each mean is that of one row."""
     gold, metric = [1, 2, 2, 3, 4], [2, 1, 1.5, 5, 3]
-    assert tie_calibrated_accuracy(metric, gold).accuracy.value == pytest.approx(0.7)
     assert agreement(Rated(metric, gold), "acc-eq").value == pytest.approx(0.7)
     systems = Rated(metric, gold, systems=range(5))
     assert agreement(systems, "acc-eq", "system").value == pytest.approx(0.7)
     assert agreement(systems, "accuracy", "system").value == pytest.approx(0.6)
-
-
-def test_swapped_pairs_of_mt_metrics_eval():
-    """PairwisePermutationSigDiffTest: four systems of two items; the difference is that of calibrated accuracies."""
-    gold, item = [1, 3, 3, 3, 1, 2, 1, 2], [0, 1] * 4
-    first, second = [2, 4, 6, 6, 2, 6, 3, 7], [1, 5, 4, 4, 4, 3, 2, 1]
-    found = pair_swap_test([(pair_outcomes(second, first, gold, item), 1.0)], 8, FEW)
-    accuracies = [tie_calibrated_accuracy(scores, gold, item).accuracy.value for scores in (second, first)]
-    assert found.difference == pytest.approx(accuracies[0] - accuracies[1])
-    assert 0 < found.p_value <= 1
 
 
 def test_swapped_pairs_against_all_swaps():
@@ -131,26 +75,6 @@ def test_swapped_pairs_against_all_swaps():
 def test_a_group_of_one_row_has_no_pairs_to_swap():
     with pytest.raises(UndefinedStatisticError, match="two rows"):
         pair_outcomes([1.0], [2.0], [1.0], None)
-
-
-def test_williams_and_relative_ranks_of_mt_metrics_eval():
-    """WilliamsSigDiffTest, once over rows and once over correlations averaged by item; testKendallLike: 3 / 5."""
-    gold, first, second = [1, 2, 3, 4, 5], [1.1, 2, 3.1, 4, 5.1], [1.5, 2, 3.1, 4, 5.5]
-    assert williams(first, second, gold).p_value == pytest.approx(0.019, abs=5e-4)
-    rows, items = [0, 2, 3, 4, 5], [0, 0, 1, 0, 1]  # three systems of two items, the second rating is missing
-    gold, first, second = [1, 3, 4, 5, 6], [1, 2, 3, 3, 7, 3], [2, 1, 2, 6, 8, 8]
-    ours, theirs = (
-        agreement_by(Rated([scores[row] for row in rows], gold), items, averaging=TWO).mean.value
-        for scores in (first, second)
-    )
-    between = agreement_by(Rated(first, second), [0, 1] * 3, averaging=TWO).mean.value
-    assert (ours, theirs) == pytest.approx((0.982, 0.933), abs=5e-4)
-    assert williams_from_correlations(ours, theirs, between, 6).p_value == pytest.approx(0.121, abs=5e-4)
-    gold, metric = [10, 11, 100, 150], [2, 1, 4, 3]
-    for least, expected in ((25, 3 / 5), (1, 2 / 6)):
-        pairs = [(j, i) for i, j in itertools.combinations(range(4), 2) if gold[j] - gold[i] >= least]
-        better, worse = zip(*pairs, strict=True)
-        assert darr([metric[i] for i in better], [metric[i] for i in worse]).value == pytest.approx(expected)
 
 
 def brute_pdp(scores, human, items):

@@ -32,19 +32,6 @@ def test_tie_calibration_worked_by_hand(scores, human, accuracy, epsilon):
     assert (found.epsilon, found.pairs) == (epsilon, 6)
 
 
-def test_tie_calibration_by_item_as_published():
-    """The matrix example in the tests of mt-metrics-eval: four segments, five systems, two scores missing."""
-    metric = [[0, 5, 2, 3, 2], [None, 2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 4, 1]]
-    human = [[1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, None, 3, 2]]
-    rows = [(m, h, k) for k, (ms, hs) in enumerate(zip(metric, human, strict=True)) for m, h in zip(ms, hs, strict=True)
-            if m is not None and h is not None]  # fmt: skip
-    scores, ratings, items = zip(*rows, strict=True)
-    found = tie_calibrated_accuracy(scores, ratings, items)
-    assert found.accuracy.value == pytest.approx(0.4916666666666668, abs=1e-12)
-    assert found.uncalibrated.value == pytest.approx(0.4666666666666667, abs=1e-12)
-    assert (found.epsilon, found.accuracy.n) == (1, 4)
-
-
 def brute_force(scores, human, items) -> tuple[float, float]:
     """The definition: every threshold, every pair, the mean over items; the first best."""
     by_item = defaultdict(list)
