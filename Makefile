@@ -1,6 +1,8 @@
 # make run: score the bundled example.  make test: all quick tests.  Everything is installed into .venv.
 PYTHON ?= python3
 BIN := .venv/bin
+# One more than there are cores: a worker whose browser is busy leaves its core to the others.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --no-fund --no-audit --no-update-notifier
 SOURCES := pyproject.toml constraints.txt
@@ -8,7 +10,7 @@ ANNOUNCE := test -e .venv/.dev || printf '%s\n' \
   "Before the first test, evalign and what its tests compare it with are installed into .venv: torch (CPU), transformers," \
   "two models, Chromium if possible. About 1.2 GB are downloaded, 3 GB written; 4 minutes on two cores and a fast line."
 
-.PHONY: run test test-slow fuzz lint format bench screenshots clean chromium
+.PHONY: run test test-slow test-faults fuzz lint format bench screenshots clean chromium
 
 run: .venv/.run
 	$(BIN)/evalign score examples/simplification.jsonl
@@ -19,13 +21,17 @@ test:
 	@$(ANNOUNCE)
 	@echo "The quick tests take about 9 minutes on two cores; each dot is a test."
 	@$(MAKE) --no-print-directory .venv/.dev
-	$(BIN)/python -m pytest -m "not slow" -n auto --dist worksteal
+	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal
 
 test-slow:
 	@$(ANNOUNCE)
 	@echo "The slow tests take about 30 minutes on two cores; each dot is a test."
 	@$(MAKE) --no-print-directory .venv/.dev
 	$(BIN)/python -m pytest -m slow -n auto --dist worksteal
+
+# Kills, failing disks, dying workers: 100 kills of every kind of job, which takes hours; test-slow makes do with five.
+test-faults: .venv/.dev
+	EVALIGN_FAULTS=100 $(BIN)/python -m pytest -m slow tests/faults
 
 # The fuzz tests with examples nobody has tried yet; what they find becomes a test of its own.
 fuzz: .venv/.dev

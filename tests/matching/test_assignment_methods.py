@@ -341,7 +341,7 @@ def test_strict_repairs_as_the_loops_do(case, tied):
 
 
 class TestAuction:
-    @pytest.mark.parametrize("eps", [1e-1, 1e-2, 1e-4])
+    @pytest.mark.parametrize("eps", [1e-1, 1e-2, pytest.param(1e-4, marks=pytest.mark.slow)])
     @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (5, 5), (4, 6), (6, 4), (25, 25), (12, 30), (30, 12)])
     def test_within_k_eps_of_the_optimum(self, shape, eps):
         random = np.random.default_rng(shape)

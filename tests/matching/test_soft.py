@@ -47,7 +47,7 @@ def gradient(form, similarity, masks=None, **changes):
     return similarity.grad
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", [SHAPES[0], *(pytest.param(shape, marks=pytest.mark.slow) for shape in SHAPES[1:])])
 @pytest.mark.parametrize("form", SMOOTH)
 def test_gradients_are_those_of_finite_differences(form, shape):
     similarity = matrices(2, *shape).requires_grad_()

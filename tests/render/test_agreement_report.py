@@ -120,7 +120,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(
-    "case", [case if case in ("aspects", "hostile") else pytest.param(case, marks=pytest.mark.slow) for case in CASES]
+    "case", [case if case == "hostile" else pytest.param(case, marks=pytest.mark.slow) for case in CASES]
 )
 def test_the_page_is_whole_and_its_texts_are_texts(case):
     data, plan = CASES[case]
@@ -134,6 +134,7 @@ def test_the_page_is_whole_and_its_texts_are_texts(case):
         assert signature in text
 
 
+@pytest.mark.slow
 def test_the_same_judgements_are_the_same_bytes():
     first, metrics = judged(rows(40), by="lp")
     second, _ = judged(rows(40), by="lp")

@@ -90,13 +90,7 @@ def shown_texts(figure, monkeypatch):
         return [(text, text.get_window_extent()) for text in texts]
 
 
-QUICK = (
-    "forest 12 4",
-    "scatter 12 50 7",
-    "violins 12",
-    "matrix 12",
-    "length 12",
-)  # most texts; the others are slow tests
+QUICK = ("forest 12 4", "scatter 12 50 7")  # most texts; the others are slow tests
 
 
 @pytest.mark.parametrize(

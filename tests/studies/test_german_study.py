@@ -352,7 +352,16 @@ def test_a_tuned_encoder_is_scored_with_the_same_layer(model, tuned_plan, tmp_pa
     assert study_html(german_page(again)) == study_html(german_page(study))
 
 
-@pytest.mark.parametrize("damage", ["weights cut short", "weights changed", "no weights", "no record", "record"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "weights changed",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("weights cut short", "no weights", "no record", "record")
+        ),
+    ],
+)
 def test_a_damaged_tuned_encoder_is_trained_anew(model, tuned_plan, tmp_path, damage):
     plan = replace(tuned_plan.training, epochs=1)
 
