@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import random
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -34,6 +37,7 @@ WORDS = (
     "house",
 )
 LIGHT = ("rouge1",)
+KILLS = int(os.environ.get("EVALIGN_FAULTS", "5"))  # of jobs that take seconds to start; make test-faults: 100
 
 
 def made_rows(count, seed=1):
@@ -86,6 +90,38 @@ def after_shards(count, act):
 
 def stop():
     raise StopError
+
+
+def command(data, out, spec, *options):
+    """`evalign batch run` as a process of its own."""
+    job = ["batch", "run", str(data), "--out", str(out), "-m", spec, "--shard-rows", "1024", *options]
+    return [sys.executable, "-m", "evalign", *job]
+
+
+def kill_at_random(make_command, folder, seed):
+    """Runs a job, kills it `KILLS` times at random moments, and resumes it; what it and every finished one came to.
+
+    A job that was finished before its kill counts for none, and the next one starts anew.
+    """
+    draw, kills, jobs, done = random.Random(seed), 0, 0, []
+    began = time.monotonic()
+    subprocess.run(make_command(folder / "undisturbed"), check=True, capture_output=True)
+    longest = time.monotonic() - began
+    while kills < KILLS:
+        process = subprocess.Popen(make_command(folder / str(jobs)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            _, said = process.communicate(timeout=draw.uniform(0, longest))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            kills += 1
+        else:
+            assert process.returncode == 0, said
+            done.append(content(folder / str(jobs)))
+            jobs += 1
+    resumed = subprocess.run(make_command(folder / str(jobs)), capture_output=True, text=True)
+    assert resumed.returncode == 0, resumed.stderr
+    return [content(folder / "undisturbed"), *done, content(folder / str(jobs))]
 
 
 def ray_engine(**options):

@@ -17,6 +17,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from evalign.encoders import pack_folder
+from evalign.encoders.embedding_store import remove_least_recently_used
 from evalign.encoders.fake import FakeEncoder
 from evalign.encoders.safetensors_headers import file_tensors
 from kept_embeddings import assert_same, cached, counting, knowing, packs
@@ -186,6 +187,7 @@ def test_text_that_a_tokenizer_now_cuts_otherwise_is_a_miss(small):
 WRITER = """
 import sys
 from evalign.encoders import pack_folder
+from evalign.encoders.embedding_store import remove_least_recently_used
 from evalign.encoders.disk_cache import CachedEncoder
 from evalign.encoders.fake import FakeEncoder
 from evalign.encoders.pack_folder import PackFolder
@@ -310,6 +312,19 @@ def test_the_oldest_packs_go_first(tmp_path, monkeypatch):
     assert len(seen) == 40 - (len(packs(tmp_path)) - 1)
     assert not list(packs(tmp_path)[0].parent.parent.glob(f"{other.folder._folder.name}/pack-*"))
     assert all(file.stat().st_size == 100_000 for file in foreign)
+
+
+def test_a_pack_that_was_read_stays_longer_than_a_newer_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(pack_folder, "LEAST_BYTES", 1)
+    writer = cached(FakeEncoder((2,)), tmp_path)
+    for place, text in enumerate(["first", "second", "third"]):
+        writer.encode([text])
+        os.utime(packs(tmp_path)[-1], (place + 1, place + 1))
+    cached(FakeEncoder((2,)), tmp_path).encode(["first"])
+    remove_least_recently_used(tmp_path, sum(file.stat().st_size for file in packs(tmp_path)) - 1)
+    seen = []
+    cached(counting(FakeEncoder((2,)), seen), tmp_path).encode(["first", "second", "third"])
+    assert seen == ["second"]
 
 
 def test_what_is_larger_than_the_bound_is_not_kept(tmp_path, caplog):

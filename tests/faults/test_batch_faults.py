@@ -7,12 +7,11 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
 
-from batch_jobs import content, ids, made_rows, run, write_rows
+from batch_jobs import command, content, ids, kill_at_random, made_rows, run, write_rows
 from evalign.batch.manifest import Manifest
 from evalign.errors import FileFormatError, InputError
 
@@ -49,6 +48,13 @@ def test_100_kills_at_random_moments_lose_nothing(tmp_path):
     run(data, last, FAKE)
     assert content(last) == whole
     assert len(set(ids(last))) == 10_000
+
+
+def test_kills_of_a_job_with_a_real_encoder_lose_nothing(tmp_path, minilm):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(2000))
+    spec = "bertscore(layer=2)"
+    contents = kill_at_random(lambda out: command(data, out, spec, "--workers", "1"), tmp_path, seed=2)
+    assert len(set(contents)) == 1
 
 
 class FailingDisk:
@@ -145,24 +151,22 @@ def die(work, pipe):
 def test_a_killed_driver_with_two_workers_resumes(tmp_path):
     data = write_rows(tmp_path / "in.jsonl", made_rows(6000))
     run(data, tmp_path / "whole", FAKE)
-    command = [sys.executable, "-m", "evalign", "batch", "run", str(data), "--out", str(tmp_path / "out")]
-    command += ["-m", FAKE[0], "--shard-rows", "1024", "--workers", "2"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    two = command(data, tmp_path / "out", FAKE[0], "--workers", "2")
+    with subprocess.Popen(two, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         while process.poll() is None and not Manifest(tmp_path / "out").entries:
             time.sleep(0.01)
         process.kill()
-    run_again = subprocess.run(command, capture_output=True, text=True, check=False)
+    run_again = subprocess.run(two, capture_output=True, text=True, check=False)
     assert run_again.returncode == 0, run_again.stderr
     assert content(tmp_path / "out") == content(tmp_path / "whole")
 
 
 def test_ctrl_c_ends_with_one_line_and_the_job_goes_on(tmp_path):
     data = write_rows(tmp_path / "in.jsonl", made_rows(6000))
-    command = [sys.executable, "-m", "evalign", "batch", "run", str(data), "--out", str(tmp_path / "out")]
-    command += ["-m", FAKE[0], "--shard-rows", "1024", "--workers", "2"]
+    two = command(data, tmp_path / "out", FAKE[0], "--workers", "2")
     # A shell's background jobs, as these tests may be one, hand on that they ignore Ctrl-C.
     heeding = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **heeding) as process:
+    with subprocess.Popen(two, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **heeding) as process:
         while not Manifest(tmp_path / "out").entries:
             assert process.poll() is None
             time.sleep(0.01)
@@ -171,6 +175,6 @@ def test_ctrl_c_ends_with_one_line_and_the_job_goes_on(tmp_path):
     assert (process.returncode, out) == (130, "")
     assert len(err.splitlines()) == 1
     assert "the same command goes on" in err
-    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    again = subprocess.run(two, capture_output=True, text=True, check=True)
     assert "6000 rows" in again.stderr
     assert json.loads((tmp_path / "out" / "summary.json").read_bytes())["rows"]["in"] == 6000

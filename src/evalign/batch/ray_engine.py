@@ -49,6 +49,7 @@ class RayEngine:
             return
         data = self.cluster.start(cpus=self.threads * (self.workers or os.cpu_count() or 1))
         actors = min(len(tasks), self.workers or self.cluster.room(self.threads, self.gpus))
+        data.DataContext.get_current().execution_no_progress_timeout_s = self.patience  # before a dataset copies it
         dataset = data.from_items(list(range(len(tasks))), override_num_blocks=len(tasks)).map_batches(
             RayWorker,
             fn_constructor_args=(work, list(tasks), Driver.here(work.folder)),
@@ -60,7 +61,6 @@ class RayEngine:
             num_cpus=self.threads,
             num_gpus=self.gpus,
         )
-        data.DataContext.get_current().execution_no_progress_timeout_s = self.patience
         with closing(
             iter(dataset.iter_batches(batch_size=None, prefetch_batches=0, batch_format="pyarrow"))
         ) as batches:

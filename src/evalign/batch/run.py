@@ -14,7 +14,7 @@ from evalign.batch.manifest import Manifest
 from evalign.batch.outputs import check_format
 from evalign.batch.summary import Summary, summarise, write_summary
 from evalign.batch.worker import Task, Work, merged_table, shard_table
-from evalign.batch.writing import write_durably
+from evalign.batch.writing import remove_parts, write_durably
 from evalign.errors import SpecError
 from evalign.folder_lock import alone_in
 from evalign.metrics.corpus_idf import check_one_table
@@ -64,6 +64,7 @@ def run_job(request: Request, engine: Engine, watch: Watch) -> Outcome:
             for place, _ in work.counting():
                 _merge_tables(job, place)
         made = _run_step(job, "score", manifest, engine, watch)
+        remove_parts(work.folder)  # of workers that were killed
         entries = manifest.done("score")
         notes = list(dict.fromkeys(note for entry in entries.values() for note in entry.notes))
         stored = StoredJob.open(work.folder)

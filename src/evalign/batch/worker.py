@@ -19,6 +19,7 @@ from evalign.batch.records import Record, fields_of
 from evalign.batch.totals import ShardTotals, Totals, id_keys
 from evalign.batch.writing import write_durably
 from evalign.data.rows import Columns, make_row
+from evalign.encoders.disk_cache import flush_vectors
 from evalign.encoders.loading import open_encoder
 from evalign.encoders.vector_cache import forget_vectors
 from evalign.errors import InputError
@@ -124,6 +125,7 @@ class Worker:
         for number, block in enumerate(blocks(self._rows(shard))):
             self._score_block(shard, number, block, scored)
             release_freed_memory()
+        flush_vectors()
         scored.totals.keys = id_keys(scored.ids)
         name = f"{SHARDS}/{shard.number:06}"
         files = [

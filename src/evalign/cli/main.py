@@ -30,6 +30,7 @@ COMMANDS = {
     "baseline": "Fit baselines for use with rescale=FILE.",
     "idf": "Fit IDF tables for use with idf=FILE.",
     "study": "Repeat a paper's experiment: figures, numbers, a page.",
+    "embeddings": "Look after token vectors that are kept on disk.",
     "metrics": "List the metrics and their options.",
     "models": "List the models here, and get the others.",
 }

@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from weakref import WeakSet
 
 from evalign.encoders.base import Encoder
 from evalign.encoders.pack_folder import PackFolder
 from evalign.types import Embedded
+
+_open: WeakSet[CachedEncoder] = WeakSet()
+
+
+def flush_vectors() -> None:
+    """Writes what waits for more, of every encoder: a process that is ended from outside has no last moment."""
+    for encoder in list(_open):
+        encoder.folder.flush()
 
 
 class CachedEncoder:
@@ -23,6 +32,7 @@ class CachedEncoder:
         self.name, self.precision, self.layers = encoder.name, encoder.precision, encoder.layers
         self.tokenizer_fingerprint, self.special_ids = encoder.tokenizer_fingerprint, encoder.special_ids
         self.tokenize, self.settle = encoder.tokenize, encoder.settle
+        _open.add(self)
         weakref.finalize(self, folder.flush)  # when the model pool drops it, or at the end of the process
 
     def encode(self, texts: Sequence[str], pad_to: int | None = None) -> list[Embedded]:

@@ -76,7 +76,7 @@ def close_encoders() -> None:
 def keep_embeddings(folder: str | os.PathLike[str] | None, max_bytes: int | None = None) -> None:
     """Caches token vectors in a folder from now on, and reads from it those of texts that came before; None: no more.
 
-    At most `max_bytes` (2 GiB) stay there, the oldest are removed first. Both are environment variables,
+    At most `max_bytes` (2 GiB) stay there, what was used longest ago goes first. Both are environment variables,
     EVALIGN_EMBEDDINGS and EVALIGN_EMBEDDINGS_BYTES, so that processes started from this one do the same.
     """
     if folder is None:
@@ -93,14 +93,18 @@ def keep_embeddings(folder: str | os.PathLike[str] | None, max_bytes: int | None
         os.environ[EMBEDDINGS_BYTES] = str(max_bytes)
 
 
-def _cache_folder() -> CacheFolder | None:
-    """What the environment variables say."""
-    folder, max_bytes = os.environ.get(EMBEDDINGS), os.environ.get(EMBEDDINGS_BYTES) or str(MAX_BYTES)
-    if not folder:
-        return None
+def cache_bytes() -> int:
+    """How many bytes of vectors may stay in the folder of `keep_embeddings`."""
+    max_bytes = os.environ.get(EMBEDDINGS_BYTES) or str(MAX_BYTES)
     if not max_bytes.isdecimal():
         raise SpecError(f"{EMBEDDINGS_BYTES}={max_bytes}: expected a number of bytes, as in {MAX_BYTES}")
-    return Path(folder).expanduser().absolute(), int(max_bytes)
+    return int(max_bytes)
+
+
+def _cache_folder() -> CacheFolder | None:
+    """What the environment variables say."""
+    folder = os.environ.get(EMBEDDINGS)
+    return (Path(folder).expanduser().absolute(), cache_bytes()) if folder else None
 
 
 def _with_cache(encoder: Encoder, folder: CacheFolder | None, **identity: Any) -> EmbeddingMemory:

@@ -1,7 +1,8 @@
 """A folder of packs of token vectors (vector_pack.py): texts in, the vectors of those that were written before out.
 
-A root folder holds one folder per encoder, named by the sha256 of everything that decides a vector. Packs are written
-by many processes and never changed. Whatever is wrong with the disk is logged once, and scoring goes on without it.
+A root folder holds one folder per encoder, named by the sha256 of everything that decides a vector;
+`embedding_store.py` looks after all of them. Packs are written by many processes and never changed; reading marks them
+as used. Whatever is wrong with the disk is logged once, and scoring goes on without it.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from evalign.atomic_files import whole_file
+from evalign.encoders.embedding_store import ENCODER, FOLDERS, PACKS, remove, remove_least_recently_used
 from evalign.encoders.vector_pack import Entry, Pack, read_pack, text_key, vectors_digest, write_pack
 from evalign.errors import EvalignError
 from evalign.types import Embedded, Tokens
 from evalign.version import __version__
 
-FORMAT = 1
+FORMAT = 2
 PACK_BYTES = 16 * 2**20
 LEAST_BYTES = 2**20  # fewer wait for more, or for the end: a pack per pair would be a million files
-STALE_SECONDS = 3600  # a writer needs a second: what is older was left by one that was killed
-FOLDERS, PACKS, PARTS = "embeddings-*", "pack-*.safetensors", ".pack-*.part"
+MARK_SECONDS = 60  # a pack that is read again and again is marked as used so often
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +37,8 @@ class PackFolder:
     """One encoder's packs. Threads and processes may share it: each process writes its own, and waits for no other."""
 
     def __init__(self, root: Path, identity: Mapping[str, Any], layers: int, max_bytes: int) -> None:
-        described = json.dumps({"format": FORMAT, "evalign": __version__, **identity}, sort_keys=True)
-        self._owner = hashlib.sha256(described.encode()).digest()
+        self._described = json.dumps({"format": FORMAT, "evalign": __version__, **identity}, sort_keys=True).encode()
+        self._owner = hashlib.sha256(self._described).digest()
         self._root, self._folder = root, root / FOLDERS.replace("*", self._owner.hex()[:40])
         self._layers, self._max_bytes = layers, max_bytes
         self._lock = RLock()
@@ -47,6 +49,7 @@ class PackFolder:
         self._waiting_bytes = 0
         self._writing = True
         self._warned: set[str] = set()
+        self._marked: dict[Path, float] = {}  # pack -> when it was last marked as used
 
     def read(self, texts: Iterable[str], tokenize: Callable[[Sequence[str]], list[Tokens]]) -> dict[str, Embedded]:
         """The vectors of those texts that have some here; only these texts are tokenised. Damaged ones are left out."""
@@ -94,13 +97,21 @@ class PackFolder:
                 self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._folder.mkdir(mode=0o700, exist_ok=True)
                 write_pack(file, self._owner, entries)
+                self._describe()
             except (EvalignError, OSError) as error:
                 self._writing = False
                 self._warn("unwritable", f"{self._folder}: vectors are not kept, it cannot be written to ({error})")
                 return
             self._index(file.name)
             with suppress(OSError):
-                remove_oldest(self._root, self._max_bytes)
+                remove_least_recently_used(self._root, self._max_bytes)
+
+    def _describe(self) -> None:
+        """Says whose vectors these are, for `embedding_store.py`."""
+        file = self._folder / ENCODER
+        if not file.exists() or file.read_bytes() != self._described:
+            with whole_file(file, binary=True) as stream:
+                stream.write(self._described)
 
     def _list(self) -> None:
         """Reads the indices of new packs, of all processes, and drops those of removed ones; the newest pack wins."""
@@ -125,12 +136,12 @@ class PackFolder:
         try:
             pack = read_pack(file, self._owner, self._layers)
         except FileNotFoundError:
-            return  # removed as the oldest
+            return  # removed as the least recently used
         except OSError as error:
             self._warn("unreadable", f"{file}: cannot be read ({error}); its texts are encoded again")
         except EvalignError:
             self._warn("unreadable", f"{file}: damaged; it is removed, and its texts are encoded again")
-            _remove(file)
+            remove(file)
         else:
             self._packs[name] = pack
             self._places.update((key, (pack, number)) for number, key in enumerate(pack.keys))
@@ -144,10 +155,11 @@ class PackFolder:
                     vectors = pack.read(stream, number, tokens.ids)
                     if vectors is not None:
                         embedded[tokens.text] = Embedded(tokens, vectors)
+            self._mark_used(file)
             if len(embedded) < len(numbered):
                 self._warn("unreadable", f"{file}: damaged; what it has lost is encoded again")
         except FileNotFoundError:
-            pass  # removed as the oldest, by this process or another
+            pass  # removed as the least recently used, by this process or another
         except OSError as error:
             self._warn("unreadable", f"{file}: cannot be read ({error}); its texts are encoded again")
         return embedded
@@ -157,25 +169,9 @@ class PackFolder:
             self._warned.add(kind)
             log.warning("evalign: %s", message)
 
-
-def remove_oldest(root: Path, max_bytes: int) -> None:
-    """Removes packs of all encoders, oldest first, down to `max_bytes`; a process that reads one can finish reading."""
-    sizes = {}
-    for file in root.glob(f"{FOLDERS}/{PACKS}"):
-        with suppress(OSError):
-            sizes[file] = file.stat().st_size
-    total = sum(sizes.values())
-    for file in sorted(sizes, key=lambda file: file.name):  # names begin with the time
-        if total <= max_bytes:
-            break
-        _remove(file)
-        total -= sizes[file]
-    for file in root.glob(f"{FOLDERS}/{PARTS}"):
-        with suppress(OSError):
-            if time.time() - file.stat().st_mtime > STALE_SECONDS:
-                _remove(file)
-
-
-def _remove(file: Path) -> None:
-    with suppress(OSError):
-        os.unlink(file)
+    def _mark_used(self, file: Path) -> None:
+        now = time.monotonic()
+        if now - self._marked.get(file, -MARK_SECONDS) >= MARK_SECONDS:
+            self._marked[file] = now
+            with suppress(OSError):  # a folder that can only be read
+                os.utime(file)

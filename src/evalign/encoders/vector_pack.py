@@ -3,7 +3,8 @@
 keys     U8  (texts, 32)    sha256 of each text
 digests  U8  (texts, 32)    sha256 of each text's token ids and vectors
 tokens   I64 (texts,)       how many tokens each text has
-seal     U8  (32,)          sha256 of the owner's key and the three above: the index, all that is read at first
+content  U8  (1, 32)        sha256 of all vectors: what a check of the whole file compares, which has no texts
+seal     U8  (1, 32)        sha256 of the owner's key and the four above: the index, all that is read at first
 vectors  F32 (rows, width)  text after text, in each layer after layer, in each token after token
 """
 
@@ -27,7 +28,7 @@ from evalign.errors import FileFormatError
 from evalign.types import Floats, Ints
 
 DIGEST = 32
-INDEX = ("keys", "digests", "tokens")
+INDEX = ("keys", "digests", "tokens", "content")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -48,7 +49,12 @@ class Pack:
     tokens: Ints
     first: Ints  # row of each text's first vector
     layers: int
+    content: bytes
     vectors: TensorPlace
+
+    def intact(self) -> bool:
+        """Whether all vectors are those that were written."""
+        return hashlib.sha256(_bytes(self.vectors.raw())).digest() == self.content
 
     def read(self, stream: BufferedReader, number: int, ids: Ints) -> Floats | None:
         """The vectors of one text; None if they are not those written for these token ids."""
@@ -80,6 +86,7 @@ def write_pack(file: Path, owner: bytes, entries: Sequence[Entry]) -> None:
         "tokens": np.array([entry.vectors.shape[1] for entry in entries], dtype=np.int64),
     }
     vectors = np.concatenate([entry.vectors.reshape(-1, width) for entry in entries])
+    index["content"] = _digests([hashlib.sha256(_bytes(vectors)).digest()])
     with whole_file(file, binary=True) as stream:
         os.chmod(stream.name, 0o600)
         stream.write(save({**index, "seal": _digests([_seal(owner, index)]), "vectors": vectors}))
@@ -90,7 +97,8 @@ def read_pack(file: Path, owner: bytes, layers: int) -> Pack:
     places = file_tensors(file)
     try:
         texts = places["tokens"].shape[0]
-        shapes = {"keys": (texts, DIGEST), "digests": (texts, DIGEST), "tokens": (texts,), "seal": (1, DIGEST)}
+        shapes = {"keys": (texts, DIGEST), "digests": (texts, DIGEST), "tokens": (texts,)}
+        shapes |= {"content": (1, DIGEST), "seal": (1, DIGEST)}
         kinds = dict.fromkeys(shapes, np.uint8) | {"tokens": np.int64}
         index = {name: places[name].raw().view(kinds[name]).reshape(shape) for name, shape in shapes.items()}
         vectors = places["vectors"]
@@ -103,7 +111,8 @@ def read_pack(file: Path, owner: bytes, layers: int) -> Pack:
     if vectors.dtype != "F32" or rows != ends[-1]:
         raise FileFormatError(f"{file}: damaged, its vectors are not as many as its index says")
     keys = [key.tobytes() for key in index["keys"]]
-    return Pack(keys, index["digests"], index["tokens"], ends - layers * index["tokens"], layers, vectors)
+    first, content = ends - layers * index["tokens"], index["content"].tobytes()
+    return Pack(keys, index["digests"], index["tokens"], first, layers, content, vectors)
 
 
 def _seal(owner: bytes, index: dict[str, Any]) -> bytes:
