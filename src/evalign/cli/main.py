@@ -31,6 +31,7 @@ COMMANDS = {
     "idf": "Fit IDF tables for use with idf=FILE.",
     "study": "Repeat a paper's experiment: figures, numbers, a page.",
     "embeddings": "Look after token vectors that are kept on disk.",
+    "compat": "Take the arguments of bert-score, rouge-score, sacrebleu.",
     "metrics": "List the metrics and their options.",
     "models": "List the models here, and get the others.",
 }

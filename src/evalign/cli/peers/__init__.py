@@ -1,0 +1,1 @@
+"""Commands of other programs, with their own arguments and their own output, on evalign's numbers."""
