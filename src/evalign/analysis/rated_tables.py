@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from evalign.analysis.scoring import Result, score_source
+from evalign.analysis.scoring import Result, ScoredSource, score_source
 from evalign.data.rows import InMemory, RowSource
 from evalign.errors import FileFormatError, InputError, SpecError
 from evalign.metrics.base import Metric
@@ -70,8 +70,11 @@ def rate(
         raise SpecError(f"two columns are called {taken.pop()}: give the scores from a file another name")
     for metric in metrics:
         columns[str(metric)] = values = np.full(len(rows), np.nan)
+        if isinstance(source, ScoredSource):
+            values[:], signatures[str(metric)] = _scores(metric, source, advance)
+            continue
         rated = [rows[place] for place in np.flatnonzero(usable)]
-        values[usable], signatures[str(metric)] = _scores(metric, rated, advance)
+        values[usable], signatures[str(metric)] = _scores(metric, InMemory(rated), advance)
     for name, given in (others or {}).items():
         columns[name] = np.array([given.get(place, np.nan) for place in range(len(rows))])
         signatures[name] = "scores from a file"
@@ -92,7 +95,7 @@ def rate_pairs(
     sides = [list(better), list(worse)]
     if not sides[0]:
         raise InputError("no pairs to judge: the input is empty")
-    scored = [{str(metric): _scores(metric, rows, advance) for metric in metrics} for rows in sides]
+    scored = [{str(metric): _scores(metric, InMemory(rows), advance) for metric in metrics} for rows in sides]
     problems: Counter[str] = Counter()
     both = {name: scored[0][name][0] + scored[1][name][0] for name in map(str, metrics)}  # NaN if one of them is
     kept = _scored_by_all(both, np.ones(len(sides[0]), dtype=bool), problems)
@@ -127,7 +130,7 @@ def _cells(columns: Mapping[str, Floats], usable: Any, problems: Counter[str]) -
     return np.flatnonzero(usable)
 
 
-def _scores(metric: Metric, rows: list[Row], advance: Callable[[], Any]) -> tuple[Floats, str]:
+def _scores(metric: Metric, rows: RowSource, advance: Callable[[], Any]) -> tuple[Floats, str]:
     """The metric's main field, turned round if lower is better, NaN where a row failed; and its signature."""
     values: list[float] = []
 
@@ -136,7 +139,7 @@ def _scores(metric: Metric, rows: list[Row], advance: Callable[[], Any]) -> tupl
         values.append(value if metric.higher_is_better else -value)
         advance()
 
-    results = score_source(InMemory(rows), [metric], emit)
+    results = score_source(rows, [metric], emit)
     return np.array(values), results[0].signature
 
 

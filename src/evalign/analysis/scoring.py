@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from evalign.data.rows import RowSource
 from evalign.errors import InputError
@@ -84,8 +84,19 @@ class Result:
 Emit = Callable[[Result, Segment], object]
 
 
+@runtime_checkable
+class ScoredSource(RowSource, Protocol):
+    """Rows whose scores are there already, as those of a finished batch job."""
+
+    def score(self, metrics: Sequence[Metric], emit: Emit) -> list[Result]:
+        """What `score_source` gives."""
+        ...
+
+
 def score_source(source: RowSource, metrics: Sequence[Metric], emit: Emit = lambda _r, _s: None) -> list[Result]:
     """Totals per system and metric, in order of appearance; `emit` gets every segment as it is made."""
+    if isinstance(source, ScoredSource):
+        return source.score(metrics, emit)
     return run_scorers([(metric, metric.scorer(source)) for metric in metrics], source, emit)
 
 

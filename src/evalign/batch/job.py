@@ -112,8 +112,12 @@ class StoredJob:
     @property
     def columns(self) -> Columns:
         """The fields of its rows."""
+        return self.columns_with((), self.description["columns"]["human"])
+
+    def columns_with(self, extra: tuple[str, ...], human: str) -> Columns:
+        """The same, with fields that the job did not read."""
         plain = self.description["columns"]
-        return Columns(**plain | {"references": tuple(plain["references"]), "extra": ()})
+        return Columns(**plain | {"references": tuple(plain["references"]), "extra": extra, "human": human})
 
     def planned_shards(self) -> Sequence[Shard]:
         """Its shards, from the input, which is read once more and must be what it was."""

@@ -8,26 +8,24 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
-from evalign.batch.inputs import ShardReader
 from evalign.batch.job import StoredJob
+from evalign.batch.job_rows import JobRows
 from evalign.batch.outputs import ScoredRow
 from evalign.batch.summary import Summary, error_lines, scored_rows
-from evalign.batch.worker import read_rows
 from evalign.render.documents import scores_document
-from evalign.types import Row
 
 WORST = 0.01  # of the rows that may be shown, for each metric: few enough to leave the distributions as they are
 PROBLEMS = 1000
 
 
-def job_document(job: StoredJob, summary: Summary, limit: int) -> tuple[dict[str, Any], int]:
+def job_document(source: JobRows, summary: Summary, limit: int) -> tuple[dict[str, Any], int]:
     """The document, and how many rows it shows."""
+    job = source.job
     chosen = _chosen(job, limit)
     rows, segments = [], [[] for _ in job.metrics]  # type: ignore[var-annotated]
-    for place, (row, own) in enumerate(zip(_texts(job), _by_row(job), strict=True)):
+    for place, (row, own) in enumerate(zip(source, _by_row(job), strict=True)):
         if place in chosen:
             rows.append(row)
             for column, scored in zip(segments, own, strict=True):
@@ -61,13 +59,6 @@ def _by_row(job: StoredJob) -> Iterator[list[ScoredRow]]:
     """The segments of each row, one per metric."""
     scored = scored_rows(job)
     return (list(own) for own in zip(*[scored] * len(job.metrics), strict=True))
-
-
-def _texts(job: StoredJob) -> Iterator[Row]:
-    """The rows that could be read, in input order."""
-    with closing(ShardReader()) as reader:
-        for shard in job.planned_shards():
-            yield from (row for row, _ in read_rows(reader, shard, job.columns) if isinstance(row, Row))
 
 
 def _unreadable(job: StoredJob) -> Iterator[dict[str, Any]]:

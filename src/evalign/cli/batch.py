@@ -13,8 +13,9 @@ import click
 from evalign.atomic_files import whole_file
 from evalign.batch.engine import Engine
 from evalign.batch.job import JOB, StoredJob
+from evalign.batch.job_rows import JobRows, finished_entries, state
 from evalign.batch.local_engine import LocalEngine
-from evalign.batch.manifest import Entry, Manifest
+from evalign.batch.manifest import Manifest
 from evalign.batch.outputs import ENCODERS
 from evalign.batch.ray_engine import PATIENCE, RayEngine
 from evalign.batch.report import job_document
@@ -24,7 +25,7 @@ from evalign.batch.worker import Work
 from evalign.cli.inputs import column_options
 from evalign.cli.options import embeddings_option, metrics_option, parse_metrics, print_result
 from evalign.data.rows import Columns
-from evalign.errors import FileFormatError, InputError
+from evalign.errors import FileFormatError
 from evalign.render.export import write_html
 from evalign.render.progress import progress
 from evalign.render.score_tables import FORMATS
@@ -93,8 +94,8 @@ def run(
             outcome = run_job(request, where, watch)
         except KeyboardInterrupt:
             bar.close()
-            state = _state(StoredJob.open(folder)) if (folder / JOB).exists() else "nothing is done yet"
-            click.echo(f"evalign: stopped; {state}; the same command goes on", err=True)
+            stands = state(StoredJob.open(folder)) if (folder / JOB).exists() else "nothing is done yet"
+            click.echo(f"evalign: stopped; {stands}; the same command goes on", err=True)
             return STOPPED
     _tell(outcome.summary)
     for note in outcome.notes:
@@ -107,7 +108,7 @@ def run(
 def status(folder: Path) -> None:
     """Say how far the job in DIR is."""
     job = StoredJob.open(folder)
-    click.echo(_state(job))
+    click.echo(state(job))
     done = Manifest(folder).done("score").values()
     seconds, rows = sum(entry.seconds for entry in done), sum(entry.rows for entry in done)
     if seconds:
@@ -128,7 +129,7 @@ def verify(folder: Path) -> None:
             f"{folder}: {len(damaged)} of {len(files)} files are not what was written, the first {damaged[0]}; "
             "remove them and run the job's command again: only their shards are made anew"
         )
-    click.echo(f"{len(files)} files are what was written; {_state(job)}")
+    click.echo(f"{len(files)} files are what was written; {state(job)}")
 
 
 @batch.command()
@@ -138,7 +139,7 @@ def verify(folder: Path) -> None:
 def merge(folder: Path, target: Path | None) -> None:
     """Join the finished shards in DIR: one file, and summary.json."""
     job = StoredJob.open(folder)
-    summary = summarise(job, _finished(job))
+    summary = summarise(job, finished_entries(job))
     write_summary(job, summary)
     if target is not None:
         _join(job, target)
@@ -153,29 +154,12 @@ def merge(folder: Path, target: Path | None) -> None:
               help="Of more rows, so many at even distances are shown, and the worst of each metric.")  # fmt: skip
 def report(folder: Path, page: Path, limit: int) -> None:
     """Write the page of the finished job in DIR: distributions, flags, worst rows."""
-    job = StoredJob.open(folder)
-    summary = summarise(job, _finished(job))
-    document, shown = job_document(job, summary, limit)
+    source = JobRows.open(folder)
+    summary = summarise(source.job, source.entries)
+    document, shown = job_document(source, summary, limit)
     write_html(document, page)
     some = "" if shown >= summary.rows else f", {shown} of {summary.rows} rows shown"
     click.echo(f"{page}: written{some}", err=True)
-
-
-def _finished(job: StoredJob) -> dict[int, Entry]:
-    done = Manifest(job.folder).done("score")
-    if len(done) < job.shards:
-        raise InputError(f"{job.folder}: not finished, {_state(job)}; run the job's command again first")
-    return done
-
-
-def _state(job: StoredJob) -> str:
-    manifest = Manifest(job.folder)
-    done, counted = manifest.done("score"), manifest.done("idf")
-    totals = {name: sum(getattr(entry, name) for entry in done.values()) for name in ("scored", "flagged", "failed")}
-    rows = sum(totals.values())
-    said = f"{len(done)} of {job.shards} shards done, {rows} of {job.rows} rows"
-    said += f" ({totals['scored']} scored, {totals['flagged']} flagged, {totals['failed']} failed)" if rows else ""
-    return said + (f"; IDF counted on {len(counted)}" if counted and len(done) < job.shards else "")
 
 
 def _tell(summary: Summary) -> None:

@@ -15,7 +15,6 @@ from evalign.cli.options import (
     embeddings_option,
     format_option,
     metrics_option,
-    parse_metrics,
     print_result,
     threads_option,
 )
@@ -64,15 +63,17 @@ def compare(given: Given, specs: tuple[str, ...], baseline: str | None, pair_by:
     evalign compare data.jsonl --baseline old -m rouge --examples 5
     evalign compare -c main.txt -c branch.txt -r reference.txt -m bleu --fail-if-worse 0.5
     evalign compare -c old.txt -c new.txt -r reference.txt -m bertscore --html compared.html
+    evalign compare scores/ --baseline old
 
     Each system gets its score with a bootstrap interval, its difference from the baseline, two-sided p-values by
     paired bootstrap resampling and approximate randomisation, rows won, lost and tied, and the rows that differ most.
+    DATA may be the folder of a finished batch job, whose scores are read.
 
     Exit code 0: compared; 2: bad input; 3: some rows failed, and were left out for all systems; 4: with
     --fail-if-worse, a system is worse than the baseline by more than the limit, and p < alpha in every test that was
     run. Limits are in the metric's own units (0.5 BLEU points, 0.01 of F1). 4 goes before 3.
     """
-    metrics = parse_metrics(specs, threads)
+    metrics = given.metrics(specs, threads)
     allowed = Limits.parse(limits, metrics)
     tests = TESTS if test == BOTH else (test,)
     given, pair_by = _paired(given, pair_by)

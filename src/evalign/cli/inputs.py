@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from evalign.cli.options import Function
+from evalign.cli.options import Function, parse_metrics
 from evalign.data.rows import FORMATS, Columns, RowSource, TableFile, TextFiles
 from evalign.data.text_lines import STDIN, shown
 from evalign.errors import SpecError
@@ -31,12 +32,16 @@ class Given:
     columns: Columns
     input_format: str | None
 
+    def metrics(self, specs: Sequence[str], threads: int) -> list[Metric]:
+        """The metrics to score with; those of a finished batch job, all unless -m names some."""
+        return data_metrics(self.data, specs, threads)
+
     def rows(self, metrics: Iterable[Metric]) -> list[RowSource]:
         """One source per file; an error if there is none, or not what the metrics compare with."""
         if self.data is not None:
             if self.candidates or self.references or self.sources:
                 raise SpecError("give either DATA or -c and -r files, not both")
-            return [TableFile(self.data, self.columns, self.input_format)]
+            return [data_rows(self.data, self.columns, self.input_format)]
         if not self.candidates:
             command = click.get_current_context().info_name
             raise SpecError(f"nothing to {command}: give a data file, or -c and -r files (evalign {command} --help)")
@@ -55,6 +60,29 @@ class Given:
     def _names(self) -> list[str]:
         stems = [Path(path).stem if path != STDIN else shown(path) for path in self.candidates]
         return stems if len(set(stems)) == len(stems) else [shown(path) for path in self.candidates]
+
+
+def data_metrics(data: str | None, specs: Sequence[str], threads: int) -> list[Metric]:
+    """The metrics of -m; of the folder of a finished batch job, those that it has scores of."""
+    if not _is_job(data):
+        return parse_metrics(specs, threads)
+    from evalign.batch.job_rows import JobRows  # most commands read no batch job
+
+    source = click.get_current_context().get_parameter_source("specs")
+    return JobRows.open(Path(str(data))).metrics(() if source is ParameterSource.DEFAULT else specs)
+
+
+def data_rows(data: str, columns: Columns, input_format: str | None) -> RowSource:
+    """The rows of DATA: a table, or the folder of a finished batch job, whose fields are those it was started with."""
+    if not _is_job(data):
+        return TableFile(data, columns, input_format)
+    from evalign.batch.job_rows import JobRows
+
+    return JobRows.open(Path(data), columns.extra, columns.human)
+
+
+def _is_job(data: str | None) -> bool:
+    return data is not None and Path(data).is_dir()
 
 
 def file_options(function: Function) -> Function:

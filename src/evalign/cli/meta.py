@@ -10,9 +10,10 @@ import click
 from evalign.analysis.agreement import judge_pairs, judge_table
 from evalign.analysis.plan import AVERAGES, DARR, MISSING, STATISTICS, TESTS, Plan
 from evalign.analysis.rated_tables import rate, rate_pairs
+from evalign.analysis.scoring import ScoredSource
 from evalign.atomic_files import whole_file
-from evalign.cli.inputs import column_options, human_option
-from evalign.cli.options import embeddings_option, format_option, parse_metrics, print_result, threads_option
+from evalign.cli.inputs import column_options, data_metrics, data_rows, human_option
+from evalign.cli.options import embeddings_option, format_option, print_result, threads_option
 from evalign.data.rows import Columns, InMemory, TableFile
 from evalign.data.score_files import read_scores
 from evalign.errors import FileFormatError, SpecError
@@ -71,16 +72,18 @@ def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | No
     evalign meta rated.jsonl -m bertscore -m chrf --level system --statistic accuracy --statistic spa
     evalign meta summaries.jsonl -m rouge1 --level summary --document doc
     evalign meta pairs.jsonl -m bertscore --pairs better worse
+    evalign meta scores/ --level system
 
-    DATA is JSONL, CSV, TSV or Parquet whose rows have a human score. Scores of metrics where lower is better are
-    turned round. Metrics of equal rank are not told apart by the test.
+    DATA is JSONL, CSV, TSV or Parquet whose rows have a human score, or the folder of a finished batch job over such
+    rows, whose scores are read. Scores of metrics where lower is better are turned round. Metrics of equal rank are not
+    told apart by the test.
     """
-    if not specs and not files:
+    if not specs and not files and not Path(data).is_dir():
         raise SpecError("nothing to judge: name a metric (-m bertscore) or a file of scores (--scores comet=FILE)")
     if missing == "cells" and (html is not None or folder is not None):
         raise SpecError("--missing cells gives tables only, since plots need every score: leave out --html and --plots")
     _check_outputs(html, folder)
-    metrics = parse_metrics(specs, threads)
+    metrics = data_metrics(data, specs, threads)
     chosen = {"statistics": statistics} if statistics else {}
     plan = Plan(level=level, by=by, document=document, resampling=Resampling(samples, seed), test=test,
                 correction=correction, alpha=alpha, item=item, average=average, fewest=fewest, **chosen)  # fmt: skip
@@ -94,14 +97,16 @@ def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | No
             tables = rate_pairs(better, worse, metrics, advance)
         agreement = judge_pairs(*tables, replace(plan, statistics=(DARR,), test="none"))
     else:
-        rows = list(TableFile(data, columns, input_format))
+        source = data_rows(data, columns, input_format)
+        rows = list(source)
+        read = source if isinstance(source, ScoredSource) else InMemory(rows)
         file_scores: dict[str, dict[int, float]] = {}
         for name, path in map(_named, files):
             if name in file_scores:
                 raise SpecError(f"--scores {name} is given twice; give each file a name of its own, as in NAME=FILE")
             file_scores[name] = read_scores(path, rows, name)
         with progress("scoring", len(rows) * len(metrics)) as advance:
-            agreement = judge_table(rate(InMemory(rows), metrics, file_scores, advance, missing), plan)
+            agreement = judge_table(rate(read, metrics, file_scores, advance, missing), plan)
     print_result(FORMATS, form, agreement)
     if html is not None:
         with whole_file(html) as stream:

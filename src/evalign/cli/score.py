@@ -19,7 +19,6 @@ from evalign.cli.options import (
     embeddings_option,
     format_option,
     metrics_option,
-    parse_metrics,
     print_result,
     threads_option,
 )
@@ -58,11 +57,13 @@ def score(
     evalign score data.jsonl --segments scores.jsonl
     evalign score data.jsonl -m rouge --bootstrap 1000
     evalign score data.jsonl -m bertscore -m chrf --html report.html
+    evalign score scores/ --bootstrap 1000
 
     DATA is JSONL (fields candidate, references, and optionally id, source, system), CSV, TSV or Parquet, plain
-    or gzipped; '-' is standard input. Exit code 0: all rows scored, 2: bad input, 3: some rows failed.
+    or gzipped; '-' is standard input; or the folder of a finished batch job, whose scores are read. Exit code 0: all
+    rows scored, 2: bad input, 3: some rows failed.
     """
-    metrics = parse_metrics(specs, threads)
+    metrics = given.metrics(specs, threads)
     inputs = given.rows(metrics) if page is None else read_twice(given.rows(metrics))
     if segments == STDIN and form not in SEGMENT_FORMATS:
         allowed = " or ".join(SEGMENT_FORMATS)
