@@ -66,6 +66,20 @@ def test_columns_mapping_and_pooling(run, tiny, pairs, tmp_path):
     assert (said["mapping"], said["run"]["loss"]) == ("opusparcus", "cosine-mse")
 
 
+def test_an_adapter(run, tiny, pairs, tmp_path):
+    model = str(tiny("bert"))
+    ordered = {"better": "The river rose.", "worse": "The river rose not.", "references": ["The river went up."]}
+    (tmp_path / "ordered.jsonl").write_text(f"{json.dumps(ordered)}\n")
+    command = ("train", "pairs.jsonl", "ordered.jsonl", "-o", "ours", "--model", model, "--adapter", "2", "--layer",
+               "1+3", "--weights", "1,0.5", "--damage", "0.1", *FAST)  # fmt: skip
+    first = run(*command, cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    assert f"Use it as: bertscore(model={model}, adapter=ours)" in first.stdout.replace('"', "")
+    assert "finished before, by the same command" in run(*command, cwd=tmp_path).stdout
+    scored = run("score", "pairs.jsonl", "-m", f'bertscore(model="{model}", adapter=ours)', cwd=tmp_path)
+    assert (scored.returncode, "+adapter@" in scored.stdout + scored.stderr) == (0, True), scored.stderr
+
+
 def test_lstm(run, pairs, tmp_path):
     done = run("train", "pairs.jsonl", "-o", "lstm", "--lstm", "--model", "random", *FAST, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -110,7 +124,11 @@ def test_combine(run, pairs, tmp_path):
         ),
         (("--lstm", "--pooling", "cls"), "unknown pooling 'cls'"),
         (("--combine", "-m", "chrf", "--epochs", "3"), "--epochs does nothing here"),
-        (("--combine", "--lstm"), "give one of them"),
+        (("--combine", "--lstm"), "--lstm and --combine are 2 different things to train: give one of them"),
+        (("--adapter", "2", "--pooling", "cls"), "--pooling does nothing here: it belongs to the training of a"),
+        (("--damage", "1"), "--damage does nothing here: it belongs to --adapter"),
+        (("--adapter", "2", "--weights", "1,x"), "--weights 1,x: expected numbers with commas"),
+        (("--adapter", "2", "--human-field", "grade"), "pairs.jsonl: there are no ratings"),
         (("-o", "no/such/folder"), "there is no folder"),
         (("-o", "/"), "-o must name a folder that is not there yet"),
         (("-o", "taken", "--model", "./nowhere"), "taken.training: is not a folder"),  # said before the model is read
@@ -143,18 +161,22 @@ def test_without_the_extra_it_says_what_to_install(pairs, tmp_path, package):
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments_it_ends_at_the_same_file(tiny, pairs, tmp_path):
+@pytest.mark.parametrize(
+    ("arguments", "files"),
+    [((), ("model.safetensors",)), (("--adapter", "2", "--layer", "1+3"), ("adapter.safetensors", "adapter.json"))],
+    ids=["encoder", "adapter"],
+)
+def test_killed_at_random_moments_it_ends_at_the_same_file(tiny, pairs, tmp_path, arguments, files):
     """SIGKILL, again and again, whatever it is doing; only what is left on the disk counts."""
     model, moments = str(tiny("bert")), random.Random(11)
-    command = [sys.executable, "-m", "evalign", "train", "pairs.jsonl", "--model", model, *FAST, "--epochs", "40",
-               "--patience", "40", "--checkpoint", "0", "-o"]  # fmt: skip
+    command = [sys.executable, "-m", "evalign", "train", "pairs.jsonl", "--model", model, *FAST, *arguments,
+               "--epochs", "40", "--patience", "40", "--checkpoint", "0", "-o"]  # fmt: skip
     subprocess.run([*command, "whole"], cwd=tmp_path, check=True, capture_output=True)
     kills = 0
     for attempt in range(20):  # a run may end before this process gets to kill it
         kills += _kills([*command, f"killed{attempt}"], tmp_path / f"killed{attempt}.training", moments)
-        assert file_digest(tmp_path / f"killed{attempt}" / "model.safetensors") == file_digest(
-            tmp_path / "whole" / "model.safetensors"
-        )
+        for name in files:
+            assert file_digest(tmp_path / f"killed{attempt}" / name) == file_digest(tmp_path / "whole" / name)
         assert not (tmp_path / f"killed{attempt}.training").exists()
         if kills >= 5:
             return

@@ -1,8 +1,8 @@
-"""`evalign train`: learn from rated pairs. A transformer (the default), the LSTM baseline, or weights of metrics."""
+"""`evalign train`: learn from rated pairs. A transformer (the default), an adapter, the LSTM baseline, or weights."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from importlib import import_module
 from itertools import chain
@@ -19,6 +19,8 @@ from evalign.data.rows import Columns, InMemory
 from evalign.errors import SpecError
 from evalign.metrics.spec import format_spec
 from evalign.render.progress import progress
+from evalign.tuning.adapters.rated_files import read_files
+from evalign.tuning.adapters.settings import ADAPTER_PLAN, MATCHINGS, AdapterSettings
 from evalign.tuning.rated_pairs import DEFAULT_MAPPING, RatedPair, RatedPairs, read_pairs, split
 from evalign.tuning.training_plan import CHECKPOINT_SECONDS, LOSS_NAMES, MAX_LENGTH, Epoch, TrainingPlan, Watch
 from evalign.tuning.work_folder import check_target
@@ -29,14 +31,29 @@ if TYPE_CHECKING:
 PLAN = TrainingPlan()
 LSTM_PLAN = TrainingPlan(epochs=8, batch=32, rate=2e-3)  # it starts from nothing and is small
 # What is not listed for a mode would be ignored there, so it is refused.
+TEXT_ONLY = ("loss", "mapping", "pooling")
 ENCODER_ONLY = ("max_length", "device")
-LOOP_ONLY = ("loss", "epochs", "batch", "rate", "warmup", "weight_decay", "dev", "patience", "mapping", "model",
-             "pooling", "checkpoint_seconds")  # fmt: skip
+LOOP_ONLY = ("epochs", "batch", "rate", "warmup", "weight_decay", "dev", "patience", "model", "checkpoint_seconds")
 COMBINE_ONLY = ("specs", "document", "scale", "folds", "nonnegative")
+ADAPTER_ONLY = ("layer", "matching", "weights", "negatives", "damage")
+UNUSED = {
+    "encoder": COMBINE_ONLY + ADAPTER_ONLY,
+    "adapter": COMBINE_ONLY + TEXT_ONLY,
+    "lstm": COMBINE_ONLY + ADAPTER_ONLY + ENCODER_ONLY,
+    "combine": LOOP_ONLY + TEXT_ONLY + ENCODER_ONLY + ADAPTER_ONLY,
+}
+OWNERS = {
+    "--combine": COMBINE_ONLY,
+    "--adapter": ADAPTER_ONLY,
+    "the training of a transformer or an adapter": ENCODER_ONLY,
+    "the training of a transformer or an LSTM": TEXT_ONLY,
+    "the training of a transformer, an adapter or an LSTM": LOOP_ONLY,
+}
 
 
 def _by_mode(about: str, name: str) -> str:
-    return f"{about}  [default: {getattr(PLAN, name):g}; with --lstm {getattr(LSTM_PLAN, name):g}]"
+    adapter, lstm = getattr(ADAPTER_PLAN, name), getattr(LSTM_PLAN, name)
+    return f"{about}  [default: {getattr(PLAN, name):g}; with --adapter {adapter:g}, --lstm {lstm:g}]"
 
 
 @click.command()
@@ -44,6 +61,8 @@ def _by_mode(about: str, name: str) -> str:
 @click.option("-o", "--output", required=True, metavar="DIR", help="Where the result goes; a file with --combine.")
 @click.option("--model", default="minilm", show_default=True,
               help="What to start from: a name, directory or hub name; with --lstm: whose word vectors.")  # fmt: skip
+@click.option("--adapter", "rank", type=click.IntRange(1, 1024), metavar="RANK",
+              help="Train low-rank changes through the matching instead, such as 8; see the end.")  # fmt: skip
 @click.option("--lstm", is_flag=True, help="Train the LSTM baseline instead of a transformer.")
 @click.option("--combine", is_flag=True, help="Weigh metrics (-m) together instead; see the last options.")
 @click.option("--mapping", default=DEFAULT_MAPPING, show_default=True, metavar="MAPPING",
@@ -76,12 +95,21 @@ def _by_mode(about: str, name: str) -> str:
 @click.option("--scale", type=(float, float), metavar="LOW HIGH", help="With --combine: the ends of the human scale.")
 @click.option("--folds", type=click.IntRange(3), default=5, show_default=True, help="With --combine.")
 @click.option("--nonnegative", is_flag=True, help="With --combine: no metric may count against a text.")
+@click.option("--layer", metavar="LAYER", default="",
+              help="With --adapter: which layers are matched, as in 4+6.  [default: the model's]")  # fmt: skip
+@click.option("--matching", type=click.Choice(MATCHINGS), default="greedy", show_default=True,
+              help="With --adapter: what is trained through; other than greedy is for lisascore.")  # fmt: skip
+@click.option("--weights", metavar="NUMBERS", help="With --adapter: what each file counts, as in 1,0.5.  [default: 1]")
+@click.option("--negatives", type=click.FloatRange(0), default=0.0, show_default=True,
+              help="With --adapter: weight of the loss that holds down references of other pairs.")  # fmt: skip
+@click.option("--damage", type=click.FloatRange(0), default=0.0, show_default=True,
+              help="With --adapter: weight of the loss that holds down damaged copies of references.")  # fmt: skip
 @human_option
 @column_options
 @threads_option
 @click.pass_context
-def train(context: click.Context, /, data: tuple[str, ...], output: str, lstm: bool, combine: bool, columns: Columns,
-          input_format: str | None, aspect: str | None, seed: int, threads: int, **given: Any) -> None:  # fmt: skip
+def train(context: click.Context, /, data: tuple[str, ...], output: str, columns: Columns, input_format: str | None,
+          aspect: str | None, seed: int, threads: int, **given: Any) -> None:  # fmt: skip
     """Learn from rated pairs of texts (JSONL, CSV, TSV, Parquet: candidate, reference, human).
 
     A CSV or TSV file without a header has the four columns of Opusparcus: id, text, text, rating.
@@ -89,33 +117,41 @@ def train(context: click.Context, /, data: tuple[str, ...], output: str, lstm: b
     \b
     evalign train pairs.jsonl -o tuned                          # then: evalign score ... -m "sbert(model=tuned)"
     evalign train opusparcus.tsv -o tuned --mapping opusparcus --loss cosine-mse --model ./german-bert
+    evalign train wmt.jsonl stsb.jsonl -o ours --adapter 8      # then: -m "bertscore(adapter=ours)"
     evalign train pairs.jsonl -o baseline --lstm                # then: -m "lstm(file=baseline)"
     evalign train wmt.jsonl -o ours.json --combine -m bertscore -m chrf     # then: -m "learned(file=ours.json)"
 
     A run that was stopped goes on when the same command is given again, and ends at the same weights. Needs the extra
     `train` (pip install 'evalign[train]'), except for --combine.
     """
-    if lstm and combine:
-        raise SpecError("--lstm and --combine are two different things to train: give one of them")
-    _refuse_unused(context, LOOP_ONLY + ENCODER_ONLY if combine else COMBINE_ONLY + (ENCODER_ONLY if lstm else ()))
-    if combine:
+    modes = [name for name, wanted in (("adapter", "rank"), ("lstm", "lstm"), ("combine", "combine")) if given[wanted]]
+    if len(modes) > 1:
+        named = " and ".join(f"--{name}" for name in modes)
+        raise SpecError(f"{named} are {len(modes)} different things to train: give one of them")
+    mode = modes[0] if modes else "encoder"
+    _refuse_unused(context, UNUSED[mode])
+    if mode == "combine":
         _combine(data, output, (columns, input_format), {"aspect": aspect, "seed": seed, "threads": threads} | given)
         return
-    rows = chain.from_iterable(training_rows(path, columns, input_format) for path in data)
-    pairs = read_pairs(InMemory(list(rows)), given["mapping"], aspect)
+    if mode == "adapter":
+        pairs = read_files(data, _numbers(given["weights"]), columns, input_format, aspect)
+        given["loss"] = None  # its plan has the only one
+    else:
+        rows = chain.from_iterable(training_rows(path, columns, input_format) for path in data)
+        pairs = read_pairs(InMemory(list(rows)), given["mapping"], aspect)
+    start, make = TRAINED[mode]
     chosen = {item.name: given[item.name] for item in fields(PLAN) if given.get(item.name) is not None}
-    plan = replace(LSTM_PLAN if lstm else PLAN, seed=seed, threads=threads, **chosen)
-    _fit(Path(output), pairs, plan, lstm, given)
+    _fit(Path(output), pairs, replace(start, seed=seed, threads=threads, **chosen), make, given)
 
 
-def _fit(output: Path, data: RatedPairs, plan: TrainingPlan, lstm: bool, given: Mapping[str, Any]) -> None:
-    """Trains a transformer or an LSTM, and says how to use it."""
+def _fit(output: Path, data: RatedPairs, plan: TrainingPlan, make: Make, given: Mapping[str, Any]) -> None:
+    """Trains what `make` makes, and says how to use it."""
     import_module("evalign.tuning.trainee")  # first: it says what to install where torch is missing
     from evalign.tuning.training_run import train_to
 
     check_target(output)
     train, _ = split(data.pairs, plan.dev, plan.seed)
-    trainee, spec = (_lstm if lstm else _encoder)(output, train, plan, given)
+    trainee, spec = make(output, train, plan, given)
     for why, count in data.left_out.items():
         click.echo(f"left out: {count} rows, {why}", err=True)
     with progress("training", plan.epochs * plan.steps_per_epoch(len(train))) as advance:
@@ -137,6 +173,16 @@ def _encoder(output: Path, _: Sequence[RatedPair], plan: TrainingPlan, given: Ma
     return trainee, format_spec("sbert", {"model": str(output), **pooling})
 
 
+def _adapter(output: Path, _: Sequence[RatedPair], plan: TrainingPlan, given: Mapping[str, Any]) -> tuple[Trainee, str]:
+    from evalign.tuning.adapters.trainee import AdapterTrainee
+
+    settings = AdapterSettings(**{item.name: given[item.name] for item in fields(AdapterSettings)})
+    trainee = AdapterTrainee(given["model"], settings, plan.seed, given["device"])
+    model = {} if given["model"] == "minilm" else {"model": given["model"]}
+    name = "bertscore" if settings.matching == "greedy" else "lisascore"
+    return trainee, format_spec(name, {**model, "adapter": str(output)})
+
+
 def _lstm(
     output: Path, train: Sequence[RatedPair], plan: TrainingPlan, given: Mapping[str, Any]
 ) -> tuple[Trainee, str]:
@@ -145,6 +191,21 @@ def _lstm(
     texts = [text for pair in train for text in (pair.first, pair.second)]
     settings = LSTMSettings(pooling=given["pooling"], start=given["model"], seed=plan.seed)
     return LSTMTrainee(texts, settings), format_spec("lstm", {"file": str(output)})
+
+
+Make = Callable[[Path, Sequence[RatedPair], TrainingPlan, Mapping[str, Any]], "tuple[Trainee, str]"]
+TRAINED: dict[str, tuple[TrainingPlan, Make]] = {
+    "encoder": (PLAN, _encoder),
+    "adapter": (ADAPTER_PLAN, _adapter),
+    "lstm": (LSTM_PLAN, _lstm),
+}
+
+
+def _numbers(text: str | None) -> list[float]:
+    try:
+        return [float(part) for part in (text or "").split(",") if text]
+    except ValueError:
+        raise SpecError(f"--weights {text}: expected numbers with commas between them, as in 1,0.5") from None
 
 
 def _combine(data: tuple[str, ...], output: str, table: tuple[Columns, str | None], given: Mapping[str, Any]) -> None:
@@ -159,13 +220,8 @@ def _combine(data: tuple[str, ...], output: str, table: tuple[Columns, str | Non
 def _refuse_unused(context: click.Context, unused: tuple[str, ...]) -> None:
     for option in context.command.params:
         if option.name in unused and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
-            raise SpecError(f"{option.opts[-1]} does nothing here: it belongs to {_owner(str(option.name))}")
-
-
-def _owner(option: str) -> str:
-    if option in COMBINE_ONLY:
-        return "--combine"
-    return "the training of a transformer" + ("" if option in ENCODER_ONLY else " or an LSTM")
+            owner = next(owner for owner, names in OWNERS.items() if option.name in names)
+            raise SpecError(f"{option.opts[-1]} does nothing here: it belongs to {owner}")
 
 
 def _show(epoch: Epoch) -> None:

@@ -33,7 +33,7 @@ from evalign.version import __version__
 
 BLOCK_ROWS = 256
 RUN_TIME = ("backend", "device", "threads", "token_budget")  # options that say how to compute, not what
-PATHS = {"model": os.path.isdir, "file": os.path.exists, "idf": os.path.exists}
+PATHS = {"model": os.path.isdir, "file": os.path.exists, "idf": os.path.exists, "adapter": os.path.isdir}
 NO_PATHS = (FAKE, "no", *CORPUS_IDF)  # values of these options that are words even where a file has that name
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from evalign.encoders.digest import file_digest
 from evalign.encoders.locating import locate
@@ -19,7 +20,8 @@ from evalign.encoders.lstm.file import FILE_NAME, save_lstm
 from evalign.encoders.lstm.words import split_words, word_vectors
 from evalign.errors import InputError, SpecError, nearest
 from evalign.tuning.lstm_start import RANDOM, model_start, random_start, word_width
-from evalign.tuning.trainee import torch
+from evalign.tuning.micro_batches import CosineObjective
+from evalign.tuning.trainee import Objective, torch
 from evalign.version import __version__
 
 
@@ -84,7 +86,11 @@ class LSTMTrainee(torch.nn.Module):
         """What is trained, by name; word vectors only if they are."""
         return dict(self.named_parameters())
 
-    def save(self, path: Path) -> None:
+    def objective(self, loss: str) -> Objective:
+        """The cosines of pairs."""
+        return CosineObjective.named(self, loss)
+
+    def save(self, path: Path, record: Mapping[str, Any] | None = None) -> None:
         """Writes the file for `lstm(file=...)` into a folder, or under a name that is not one."""
         save_lstm(self._model(), path / FILE_NAME if path.is_dir() else path)
 

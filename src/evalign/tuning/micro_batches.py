@@ -8,16 +8,45 @@ with gradient, from which the parameters' gradients follow. Dropout of a part is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from evalign.tuning.pair_losses import Loss
+from evalign.tuning.pair_losses import LOSSES, Loss
 from evalign.tuning.rated_pairs import RatedPair, targets
-from evalign.tuning.trainee import Trainee, torch
+from evalign.tuning.trainee import VectorTrainee, torch
 from evalign.types import Floats
 
 
-def add_gradients(trainee: Trainee, pairs: Sequence[RatedPair], loss: Loss, micro: int, seed: Sequence[int]) -> float:
+@dataclass(frozen=True)
+class CosineObjective:
+    """A loss of the cosines of both texts' vectors."""
+
+    trainee: VectorTrainee
+    loss: Loss
+
+    @classmethod
+    def named(cls, trainee: VectorTrainee, loss: str) -> Self:
+        """By the loss's name."""
+        return cls(trainee, LOSSES[loss])
+
+    def begin(self, pairs: Sequence[RatedPair], micro: int) -> None:
+        """Nothing is fitted before training."""
+
+    def add_gradients(self, pairs: Sequence[RatedPair], micro: int, seed: Sequence[int]) -> float:
+        """In training mode, with dropout."""
+        self.trainee.train(True)
+        return add_gradients(self.trainee, pairs, self.loss, micro, seed)
+
+    def compared(self, pairs: Sequence[RatedPair], micro: int) -> tuple[Floats, Floats]:
+        """The cosines, and the similarities that they should have."""
+        return cosines(self.trainee, pairs, micro), targets(pairs)
+
+
+def add_gradients(
+    trainee: VectorTrainee, pairs: Sequence[RatedPair], loss: Loss, micro: int, seed: Sequence[int]
+) -> float:
     """Puts the gradient of the whole batch's loss on the parameters; gives the loss."""
     if micro >= len(pairs):
         value = _loss(_sides(trainee, pairs, [*seed, 0]), pairs, loss)
@@ -36,7 +65,7 @@ def add_gradients(trainee: Trainee, pairs: Sequence[RatedPair], loss: Loss, micr
     return float(value.detach())
 
 
-def cosines(trainee: Trainee, pairs: Sequence[RatedPair], micro: int) -> Floats:
+def cosines(trainee: VectorTrainee, pairs: Sequence[RatedPair], micro: int) -> Floats:
     """The cosine of every pair in scoring mode; texts of like length are read together, each once."""
     texts = sorted({text for pair in pairs for text in (pair.first, pair.second)}, key=lambda text: (len(text), text))
     trainee.train(False)
@@ -53,7 +82,7 @@ def cosines(trainee: Trainee, pairs: Sequence[RatedPair], micro: int) -> Floats:
     return np.asarray((first * second).sum(axis=1) / np.where(scale > 0, scale, 1))
 
 
-def _sides(trainee: Trainee, pairs: Sequence[RatedPair], seed: Sequence[int]) -> torch.Tensor:
+def _sides(trainee: VectorTrainee, pairs: Sequence[RatedPair], seed: Sequence[int]) -> torch.Tensor:
     """(2, pairs, width): both sides in one pass; dropout depends on the seed alone, so no generator is saved."""
     torch.manual_seed(int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]))
     vectors = trainee.vectors([pair.first for pair in pairs] + [pair.second for pair in pairs])

@@ -26,12 +26,25 @@ SPLIT_STREAM = 1  # of the seed; batches are drawn from another
 
 @dataclass(frozen=True, slots=True)
 class RatedPair:
-    """Two texts and how similar they should be."""
+    """Two texts and how similar they should be; only adapters learn from what follows the row."""
 
     first: str
     second: str
     similarity: float
     row: str  # the id of the row it came from
+    others: tuple[str, ...] = ()  # further references; the best counts
+    worse: str = ""  # a text that people found worse than the first, instead of a rating
+    weight: float = 1.0
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All texts of the pair."""
+        return (self.first, self.second, *self.others, *((self.worse,) if self.worse else ()))
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The texts that the first is compared with."""
+        return (self.second, *self.others)
 
 
 @dataclass(frozen=True)
@@ -95,7 +108,7 @@ def split(pairs: Sequence[RatedPair], share: float, seed: int) -> tuple[list[Rat
             f"{len(pairs)} rated pairs cannot be split: {len(train)} to train on, {len(dev)} for dev, which needs "
             f"{FEWEST_ROWS} that share no text with the others; give more pairs, or --dev 0 to train without"
         )
-    if len({pair.similarity for pair in dev}) == 1 or len({pair.similarity for pair in train}) == 1:
+    if any(len({pair.similarity for pair in side}) == 1 and not side[0].worse for side in (dev, train)):
         raise UndefinedStatisticError("all ratings on one side of the split are equal: try another --seed or --dev")
     return train, dev
 
@@ -112,7 +125,8 @@ def text_groups(pairs: Sequence[RatedPair]) -> np.ndarray[Any, np.dtype[np.int64
         return path[-1]
 
     for pair in pairs:
-        leader[root(pair.first)] = root(pair.second)
+        for text in pair.texts[1:]:
+            leader[root(pair.first)] = root(text)
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(root(pair.first), len(numbers)) for pair in pairs], dtype=np.int64)
 
@@ -149,7 +163,12 @@ def rating_of(row: Row, aspect: str | None) -> float | None:
 
 def digest(pairs: Sequence[RatedPair]) -> str:
     """sha256 of everything that training sees."""
-    contents = [[pair.first, pair.second, pair.similarity] for pair in pairs]
+    plain = RatedPair("", "", 0.0, "")
+    contents = [
+        [pair.first, pair.second, pair.similarity]
+        + [value for name in ("others", "worse", "weight") if (value := getattr(pair, name)) != getattr(plain, name)]
+        for pair in pairs
+    ]
     return hashlib.sha256(json.dumps(contents).encode()).hexdigest()
 
 

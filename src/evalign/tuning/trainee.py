@@ -1,13 +1,14 @@
-"""What can be trained on rated pairs: texts in, one vector per text out, with gradient.
+"""What can be trained on rated pairs: a `Trainee` has parameters, and an `Objective` that a batch of pairs moves.
 
-`EncoderTrainee` (a transformer) and `LSTMTrainee` are the two. The training loop knows neither their tokens nor files.
+`EncoderTrainee` (a transformer) and `LSTMTrainee` give one vector per text, `AdapterTrainee` a score per pair. The
+training loop knows neither their tokens nor their files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from evalign.errors import MissingExtraError
 
@@ -17,19 +18,46 @@ try:
 except ImportError as error:
     raise MissingExtraError("training", "train") from error
 
-__all__ = ["Trainee", "load_state", "torch", "transformers"]  # imported from here for the message if one is missing
+if TYPE_CHECKING:
+    from evalign.tuning.rated_pairs import RatedPair
+    from evalign.types import Floats
+
+__all__ = [
+    "Objective",
+    "Trainee",
+    "VectorTrainee",
+    "load_state",
+    "torch",
+    "transformers",
+]  # imported from here for the message if one is missing
+
+
+class Objective(Protocol):
+    """How rated pairs move a trainee's parameters, and how well it tells pairs apart.
+
+    `micro` is how many pairs fit into memory at a time; the result is that of the whole batch.
+    """
+
+    def begin(self, pairs: Sequence[RatedPair], micro: int) -> None:
+        """Sets what is fitted to the untrained model, before the first step of a new run."""
+        ...
+
+    def add_gradients(self, pairs: Sequence[RatedPair], micro: int, seed: Sequence[int]) -> float:
+        """Puts the gradient of the batch's loss on the parameters; gives the loss. Chance comes from the seed alone."""
+        ...
+
+    def compared(self, pairs: Sequence[RatedPair], micro: int) -> tuple[Floats, Floats]:
+        """What the trainee says in scoring mode, and what people said, to be correlated."""
+        ...
 
 
 class Trainee(Protocol):
-    """A model that gives one torch vector per text."""
+    """A model with something to train."""
 
     name: str  # goes into training.json, and decides with the data and the plan whether a checkpoint may be resumed
 
-    def vectors(self, texts: Sequence[str]) -> torch.Tensor:
-        """(texts, width), not normalised; dropout, from torch's own generator, only in training mode.
-
-        The same texts in the same order, weights and generator state give the same bits.
-        """
+    def objective(self, loss: str) -> Objective:
+        """What a loss of this name means for it."""
         ...
 
     def parameters(self) -> Iterator[torch.nn.Parameter]:
@@ -44,8 +72,19 @@ class Trainee(Protocol):
         """Training mode, or scoring mode with False, as in torch.nn.Module."""
         ...
 
-    def save(self, folder: Path) -> None:
-        """Writes the finished result into an existing, empty folder."""
+    def save(self, folder: Path, record: Mapping[str, Any] | None = None) -> None:
+        """Writes the finished result into an existing, empty folder; `record` says how it was trained."""
+        ...
+
+
+class VectorTrainee(Trainee, Protocol):
+    """A model that gives one torch vector per text."""
+
+    def vectors(self, texts: Sequence[str]) -> torch.Tensor:
+        """(texts, width), not normalised; dropout, from torch's own generator, only in training mode.
+
+        The same texts in the same order, weights and generator state give the same bits.
+        """
         ...
 
 

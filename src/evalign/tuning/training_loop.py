@@ -23,9 +23,7 @@ from evalign.encoders.torch_hf import torch_threads
 from evalign.errors import ModelError, UndefinedStatisticError
 from evalign.stats.correlation import spearman
 from evalign.tuning.checkpoint import Checkpoint, Position, load_checkpoint, save_checkpoint
-from evalign.tuning.micro_batches import add_gradients, cosines
-from evalign.tuning.pair_losses import LOSSES
-from evalign.tuning.rated_pairs import RatedPair, digest, split, targets
+from evalign.tuning.rated_pairs import RatedPair, digest, split
 from evalign.tuning.trainee import Trainee, load_state, torch
 from evalign.tuning.training_plan import CHECKPOINT_SECONDS, Epoch, TrainingPlan, TrainingResult, Watch
 
@@ -59,6 +57,8 @@ def fit(
     with _repeatable(threads, loop.parameters[0].device):
         if checkpoint is not None:
             loop.resume(checkpoint)
+        else:
+            loop.begin()
         loop.go(lambda current: save_checkpoint(folder, current, run), checkpoint_seconds)
     return loop.result(0 if checkpoint is None else checkpoint.position.step)
 
@@ -75,6 +75,7 @@ class _Loop:
         self, trainee: Trainee, pairs: tuple[list[RatedPair], list[RatedPair]], plan: TrainingPlan, watch: Watch
     ) -> None:
         self.trainee, self.plan, self.watch = trainee, plan, watch
+        self.objective = trainee.objective(plan.loss)
         self.train, self.dev = pairs
         self.position = Position(0, 0.0, (), None, plan.batch, 1)
         self.best: Mapping[str, torch.Tensor] = {}
@@ -84,6 +85,9 @@ class _Loop:
         self.parameters = matrices + vectors  # in the optimizer's own order
         decay = {"params": matrices, "weight_decay": plan.weight_decay}
         self.optimizer = torch.optim.AdamW([decay, {"params": vectors, "weight_decay": 0.0}], lr=plan.rate)
+
+    def begin(self) -> None:
+        self._within_memory(lambda micro: self.objective.begin(self.train, micro), lambda _: None)
 
     def resume(self, checkpoint: Checkpoint) -> None:
         load_state(self.trainee, checkpoint.weights)
@@ -133,8 +137,7 @@ class _Loop:
 
         def gradients(micro: int) -> float:
             self.optimizer.zero_grad(set_to_none=True)
-            self.trainee.train(True)
-            return add_gradients(self.trainee, batch, LOSSES[self.plan.loss], micro, seed)
+            return self.objective.add_gradients(batch, micro, seed)
 
         loss = self._within_memory(gradients, save)
         length = torch.nn.utils.clip_grad_norm_(self.parameters, LARGEST_GRADIENT)
@@ -153,12 +156,12 @@ class _Loop:
         """Ends an epoch: its mean loss, its dev score, and whether it is the best so far."""
         score = None
         if self.dev:
-            predicted = self._within_memory(lambda micro: cosines(self.trainee, self.dev, micro), save)
+            predicted, wanted = self._within_memory(lambda micro: self.objective.compared(self.dev, micro), save)
             if not np.isfinite(predicted).all():
                 raise DivergedError(f"after epoch {number} the model gives NaN or infinite vectors; {LOWER}")
             try:
-                score = spearman(predicted, targets(self.dev))
-            except UndefinedStatisticError:  # all cosines are equal
+                score = spearman(predicted, wanted)
+            except UndefinedStatisticError:  # all predictions are equal
                 score = 0.0
         epoch = Epoch(number, self.position.loss_sum / per_epoch if number else None, score)
         best = self.position.best

@@ -12,6 +12,7 @@ from evalign.errors import SpecError, nearest
 MAX_LENGTH = 128  # tokens of a text that a transformer reads in training; attention costs their square
 CHECKPOINT_SECONDS = 300.0  # between checkpoints within an epoch: each takes three times the model to write
 LOSS_NAMES = ("cosine-mse", "cosent")  # the keys of pair_losses.LOSSES, which need torch
+RATING_LOSS = "rating-mse"  # of adapters, whose scores lie on the scale of the ratings
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class TrainingPlan:
     threads: int = 0  # 0: torch's own number, which a resumed run takes over
 
     def __post_init__(self) -> None:
-        if self.loss not in LOSS_NAMES:
+        if self.loss not in (*LOSS_NAMES, RATING_LOSS):
             raise SpecError(f"unknown loss {self.loss!r}; {nearest(self.loss, LOSS_NAMES)}")
         for name, least in (("epochs", 1), ("batch", 2), ("seed", 0), ("patience", 1), ("threads", 0)):
             if getattr(self, name) < least:

@@ -28,13 +28,17 @@ class Trained(TrainingResult):
     found_finished: bool = True  # by an earlier command
 
 
-def write_record(folder: Path, run: Run, data: RatedPairs, result: TrainingResult) -> None:
-    """Writes the record of the weights that are in the folder."""
+def make_record(run: Run, data: RatedPairs, result: TrainingResult) -> dict[str, Any]:
+    """How the weights were trained: which run made them, on what, and what it reached."""
     record = {"evalign": __version__, "run": run, "mapping": data.mapping, "left_out": dict(data.left_out)}
     reached = asdict(result)
-    record |= {name: reached[name] for name in ("train_pairs", "dev_pairs", "micro_batch", "best", "epochs")}
+    return record | {name: reached[name] for name in ("train_pairs", "dev_pairs", "micro_batch", "best", "epochs")}
+
+
+def write_record(folder: Path, record: Mapping[str, Any]) -> None:
+    """Writes the record beside the weights that are in the folder, with their digests."""
     with whole_file(folder / RECORD) as stream:
-        json.dump(record | {"weights": _weights(folder)}, stream, indent=1)
+        json.dump(dict(record) | {"weights": _weights(folder)}, stream, indent=1)
 
 
 def read_record(folder: Path) -> Trained | None:

@@ -16,7 +16,7 @@ from evalign.tuning.rated_pairs import RatedPairs
 from evalign.tuning.trainee import Trainee
 from evalign.tuning.training_loop import DivergedError, fit, run_identity
 from evalign.tuning.training_plan import CHECKPOINT_SECONDS, TrainingPlan, Watch
-from evalign.tuning.training_record import Run, Trained, read_record, same_run, write_record
+from evalign.tuning.training_record import Run, Trained, make_record, read_record, same_run, write_record
 from evalign.tuning.work_folder import alone_in, check_target, work_folder
 
 
@@ -48,8 +48,9 @@ def train_to(
                 written = work / "result"
                 shutil.rmtree(written, ignore_errors=True)
                 written.mkdir()
-                trainee.save(written)
-                write_record(written, run, data, result)
+                record = make_record(run, data, result)
+                trainee.save(written, record)
+                write_record(written, record)
                 written.replace(target)
             except OSError as error:
                 raise FileFormatError(f"{target}: cannot be written ({error.strerror or error})") from error

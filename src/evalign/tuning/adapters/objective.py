@@ -1,0 +1,163 @@
+"""The score that a metric will give, held against ratings: rated pairs in, gradients through the matching out.
+
+    score = output layer of (P, R, F1) of one similarity matrix, layers averaged, tokens weighed by importance
+
+A rated pair costs weight * (score - rating)^2, with the best of several references; an ordered one
+weight * log(1 + exp(worse - better)). Texts of other pairs, and damaged copies, cost (score - ceiling)^2 above a
+ceiling. Every term belongs to one pair, so that the parts of a batch add up to the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evalign.errors import InputError
+from evalign.losses import AlignmentLoss
+from evalign.matching.soft import DEFAULTS
+from evalign.tuning.adapters.damage import damaged
+from evalign.tuning.adapters.settings import AdapterSettings
+from evalign.tuning.rated_pairs import RatedPair
+from evalign.tuning.trainee import torch
+from evalign.types import Floats
+
+if TYPE_CHECKING:
+    from evalign.tuning.adapters.trainee import AdapterTrainee, ReadText
+
+Tensor = torch.Tensor
+FITTED = 2000  # pairs that the output layer is fitted to before the first step
+SMALLEST = 0.02  # of a fitted weight: one of 0 would hardly move
+UNRELATED = -2.0  # deviations of the ratings that a text of another pair may reach
+Compared = tuple[str, str]  # candidate and reference
+
+
+class MatchingObjective:
+    """What a batch of pairs costs an adapter."""
+
+    def __init__(self, trainee: AdapterTrainee, settings: AdapterSettings) -> None:
+        self._trainee, self._settings = trainee, settings
+        self._matching = AlignmentLoss(settings.matching, DEFAULTS)
+
+    def begin(self, pairs: Sequence[RatedPair], micro: int) -> None:
+        """Fits the output layer to the untrained fields, by least squares without negative weights.
+
+        Fields are standardised first. Without this start, the first steps would move the encoder to mend the scale.
+        """
+        from scipy.optimize import nnls
+
+        sample = pairs[:: -(-len(pairs) // FITTED)]
+        first, worse = self._fields(sample, micro)
+        means, scales = first.mean(axis=0), first.std(axis=0)
+        if not (scales > 1e-9).all():
+            raise InputError("all pairs score the same before training: nothing can be learned from these texts")
+        weights = np.sqrt([pair.weight for pair in sample])
+        ordered = np.array([bool(pair.worse) for pair in sample])
+        ratings = np.array([pair.similarity for pair in sample])
+        intercept = float(np.average(ratings[~ordered], weights=weights[~ordered] ** 2)) if not ordered.all() else 0.0
+        standard = np.where(ordered[:, None], first - worse, first - means) / scales
+        wanted = np.where(ordered, 1.0, ratings - intercept)
+        fitted = np.maximum(nnls(standard * weights[:, None], wanted * weights)[0], SMALLEST)
+        with torch.no_grad():
+            self._trainee.means.copy_(torch.from_numpy(means))
+            self._trainee.scales.copy_(torch.from_numpy(scales))
+            self._trainee.raw_weights.copy_(torch.from_numpy(np.log(np.expm1(fitted))))  # of softplus
+            self._trainee.intercept.fill_(intercept)
+
+    def add_gradients(self, pairs: Sequence[RatedPair], micro: int, seed: Sequence[int]) -> float:
+        """Part by part; the loss is the mean over the batch."""
+        torch.manual_seed(int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]))  # gumbel forms draw
+        total = 0.0
+        for start in range(0, len(pairs), micro):
+            loss = self._loss(pairs, range(start, min(start + micro, len(pairs))), seed) / len(pairs)
+            loss.backward()  # type: ignore[no-untyped-call]
+            total += float(loss.detach())
+        return total
+
+    def compared(self, pairs: Sequence[RatedPair], micro: int) -> tuple[Floats, Floats]:
+        """Scores and ratings; of an ordered pair, both texts' distances from their middle, for 1 and -1."""
+        first, worse = (self._trainee.output()(fields) for fields in self._fields(pairs, micro))
+        said, wanted = [], []
+        for pair, own, other in zip(pairs, first.tolist(), worse.tolist(), strict=True):
+            half = (own - other) / 2
+            said += [half, -half] if pair.worse else [own]
+            wanted += [1.0, -1.0] if pair.worse else [pair.similarity]
+        return np.array(said), np.array(wanted)
+
+    def _loss(self, pairs: Sequence[RatedPair], part: range, seed: Sequence[int]) -> Tensor:
+        """The sum of what the pairs of a part cost; the whole batch lends them references."""
+        chosen = [pairs[place] for place in part]
+        lent = [pairs[(place + 1) % len(pairs)] for place in part]
+        held, ceilings, costs = self._held_down(chosen, lent, [[*seed, place] for place in part])
+        texts = [text for pair in chosen for text in pair.texts] + [text for both in held for text in both]
+        read = self._trainee.read(texts)
+        judged = [(pair.first, pair.references) for pair in chosen]
+        judged += [(pair.worse, pair.references) for pair in chosen if pair.worse]
+        fields = self._matched([(text, reference) for text, others in judged for reference in others] + held, read)
+        picks = _best(fields, [len(others) for _, others in judged])
+        scores = self._trainee.scores(fields[[*picks, *range(len(fields) - len(held), len(fields))]])
+        below = iter(scores[len(chosen) : len(judged)])
+        terms = [
+            pair.weight * torch.nn.functional.softplus(next(below) - score)
+            if pair.worse
+            else pair.weight * (score - pair.similarity) ** 2
+            for pair, score in zip(chosen, scores, strict=False)
+        ]
+        over = scores[len(judged) :] - torch.tensor(ceilings, device=scores.device, dtype=scores.dtype)
+        costly = torch.tensor(costs, device=scores.device, dtype=scores.dtype) * over.clamp(min=0) ** 2
+        return torch.stack(terms).sum() + costly.sum()
+
+    def _held_down(
+        self, pairs: Sequence[RatedPair], lent: Sequence[RatedPair], seeds: Sequence[Sequence[int]]
+    ) -> tuple[list[Compared], list[float], list[float]]:
+        """What must not score above a ceiling, the ceilings, and the weights of these losses."""
+        held: list[tuple[Compared, float, float]] = []
+        for pair, other, seed in zip(pairs, lent, seeds, strict=True):
+            apart = not set(pair.texts) & set(other.texts)
+            if self._settings.negatives and apart:
+                held.append(((pair.first, other.second), UNRELATED, self._settings.negatives))
+            if self._settings.damage and apart:
+                copy = damaged(pair.second, other.second, np.random.default_rng(list(seed)))
+                held += [((copy.text, pair.second), copy.ceiling, self._settings.damage)] if copy else []
+        return [both for both, _, _ in held], [ceiling for _, ceiling, _ in held], [cost for _, _, cost in held]
+
+    def _fields(self, pairs: Sequence[RatedPair], micro: int) -> tuple[Floats, Floats]:
+        """(pairs, 3) of the best reference, and of the worse text where there is one (else 0), without gradient."""
+        torch.manual_seed(0)
+        first, worse = np.zeros((len(pairs), 3)), np.zeros((len(pairs), 3))
+        for part in _by_length(pairs, micro):
+            chosen = [pairs[place] for place in part]
+            with torch.no_grad():
+                read = self._trainee.read([text for pair in chosen for text in pair.texts])
+                for place, pair in zip(part, chosen, strict=True):
+                    for table, text in ((first, pair.first), (worse, pair.worse)):
+                        if text:
+                            fields = self._matched([(text, reference) for reference in pair.references], read)
+                            table[place] = fields[_best(fields, [len(fields)])[0]].double().cpu().numpy()
+        return first, worse
+
+    def _matched(self, compared: Sequence[Compared], read: dict[str, ReadText]) -> Tensor:
+        """(comparisons, 3): precision, recall, F1 of the matching."""
+        sides = [[read[both[side]] for both in compared] for side in (0, 1)]
+        vectors = [_padded([text.vectors for text in side]) for side in sides]
+        weights = _padded([text.weights for text in sides[0]]), _padded([text.weights for text in sides[1]])
+        masks = [_padded([torch.ones_like(text.weights) for text in side]).bool() for side in sides]
+        scores = self._matching.scores_of(vectors[0] @ vectors[1].mT, (masks[0], masks[1]), weights)
+        return torch.stack([scores.precision, scores.recall, scores.f1], dim=-1)
+
+
+def _best(fields: Tensor, counts: Sequence[int]) -> list[int]:
+    """Places of the reference with the highest F1 for each text, which is compared with so many one after the other."""
+    values, starts = fields[:, 2].detach(), np.cumsum([0, *counts]).tolist()
+    return [start + int(values[start : start + count].argmax()) for start, count in zip(starts, counts, strict=False)]
+
+
+def _by_length(pairs: Sequence[RatedPair], micro: int) -> Iterator[list[int]]:
+    """Places of pairs of like length, so many at a time."""
+    order = sorted(range(len(pairs)), key=lambda place: (sum(map(len, pairs[place].texts)), place))
+    return (order[start : start + micro] for start in range(0, len(order), micro))
+
+
+def _padded(rows: Sequence[Tensor]) -> Tensor:
+    return torch.nn.utils.rnn.pad_sequence(list(rows), batch_first=True)

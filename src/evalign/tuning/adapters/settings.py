@@ -1,0 +1,36 @@
+"""What decides an adapter besides the data and the training plan, without torch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+from evalign.errors import SpecError
+from evalign.tuning.training_plan import MAX_LENGTH, RATING_LOSS, TrainingPlan
+
+# One epoch and this rate are what a trial on 5,360 pairs used; the output layer is fitted before the first step.
+ADAPTER_PLAN = TrainingPlan(loss=RATING_LOSS, epochs=1, batch=16, rate=5e-4)
+MATCHINGS = ("greedy", "envelope", "straight-through", "sinkhorn", "gumbel-sinkhorn", "recursive-softmax",
+             "recursive-gumbel", "recursive-topk", "auction-topk")  # of losses.py, which needs torch  # fmt: skip
+
+
+@dataclass(frozen=True)
+class AdapterSettings:
+    """`negatives` and `damage` are weights of two further losses beside the squared error to the ratings; 0: none."""
+
+    rank: int = 8
+    layer: str = ""  # whose similarities are averaged; the model's tuned one if empty
+    matching: str = "greedy"
+    negatives: float = 0.0  # each candidate with a reference of another pair of its batch
+    damage: float = 0.0  # a reference against a copy of itself that was damaged by rule
+    max_length: int = MAX_LENGTH
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.rank <= 1024:
+            raise SpecError(f"--adapter {self.rank}: expected a rank from 1 to 1024")
+        for name in ("negatives", "damage"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise SpecError(f"--{name} {getattr(self, name)}: expected the weight of a loss, from 0 up")
+
+    def __str__(self) -> str:
+        return "|".join(f"{name}:{value}" for name, value in asdict(self).items())

@@ -1,0 +1,180 @@
+"""Adapters on tiny random models: they learn through the matching, resume to the same bytes, and score as trained."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import evalign
+from evalign.encoders.adapter import INDEX, TENSORS, read_adapter
+from evalign.encoders.torch_hf import torch_threads
+from evalign.errors import LayerError, SpecError
+from evalign.losses import FORMS, GREEDY
+from evalign.tuning.adapters.settings import ADAPTER_PLAN, MATCHINGS, AdapterSettings
+from evalign.tuning.adapters.trainee import AdapterTrainee
+from evalign.tuning.rated_pairs import RatedPair, RatedPairs, split
+from evalign.tuning.training_loop import fit
+from evalign.tuning.training_plan import Watch
+from evalign.tuning.training_run import train_to
+from tiny_models import SENTENCES
+from tiny_training import rated_pairs, same_bits, weights
+
+PLAN = replace(ADAPTER_PLAN, epochs=2, batch=8, rate=5e-3, dev=0.0, seed=5, threads=1)
+SETTINGS = AdapterSettings(rank=2, layer="1+3")
+MIXED = [  # rated, of several references, and ordered
+    replace(pair, others=(SENTENCES[number % 12],)) if number % 4 == 1
+    else replace(pair, worse=f"{SENTENCES[number % 12]} not", similarity=1.0) if number % 4 == 2
+    else pair
+    for number, pair in enumerate(rated_pairs(24))
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    with torch_threads(1):
+        yield
+
+
+class Stop(BaseException):
+    """As a kill: nothing on the way catches it."""
+
+
+def trainee(directory, **changes):
+    return AdapterTrainee(str(directory), replace(SETTINGS, **changes), seed=5)
+
+
+@pytest.mark.parametrize(
+    ("family", "matching"),
+    [("bert", "greedy"), ("mpnet", "greedy"), ("albert", "greedy"), ("distilbert", "envelope")],
+)
+def test_metrics_give_the_numbers_of_training_without_torch(tiny, tmp_path, family, matching):
+    model = trainee(tiny(family), matching=matching)
+    pairs = [pair for pair in MIXED if not pair.worse]
+    train_to(tmp_path / "adapter", model, RatedPairs(pairs, "as they are", {}), PLAN)
+    kind = evalign.BERTScore if matching == "greedy" else evalign.LiSAScore
+    metric = kind(model=str(tiny(family)), adapter=str(tmp_path / "adapter"), threads=1)
+    report = metric.score([pair.first for pair in pairs], [pair.references for pair in pairs])
+    ours = np.stack([report[name] for name in report.fields], axis=-1)
+    theirs, _ = model.objective("").compared(pairs, 4)
+    assert read_adapter(metric.adapter).output(ours) == pytest.approx(theirs, abs=1e-4)  # fields by 30 to a deviation
+    with torch.no_grad():
+        read = model.read([text for pair in pairs for text in pair.texts])
+        fields = model.objective("")._matched([(pair.first, pair.second) for pair in pairs[::4]], read)
+    single = metric.score([pair.first for pair in pairs[::4]], [pair.second for pair in pairs[::4]])
+    assert single["f1"] == pytest.approx(fields[:, 2].numpy(), abs=1e-5)
+    plain = replace(metric, adapter="", layer="1+3").score([pair.first for pair in pairs], ["a"] * len(pairs))
+    assert np.abs(plain["f1"] - report["f1"]).max() > 1e-3
+
+
+def test_it_learns_and_leaves_the_encoder_as_it_was(tiny, tmp_path):
+    model = trainee(tiny("bert"))
+    before = {name: tensor.clone() for name, tensor in model._texts.model.state_dict().items()}
+    result = fit(model, rated_pairs(32), replace(PLAN, epochs=4), tmp_path)
+    assert result.epochs[4].loss < 0.8 * result.epochs[1].loss
+    assert all(torch.equal(before[name], tensor) for name, tensor in model._texts.model.state_dict().items())
+    assert min(model.output().weights) >= 0
+    assert model.importance.abs().max() > 0
+
+
+def test_training_starts_at_the_plain_metric_with_a_fitted_output_layer(tiny):
+    model, pairs = trainee(tiny("bert")), rated_pairs(32)
+    model.objective("").begin(pairs, 8)
+    said, wanted = model.objective("").compared(pairs, 8)
+    assert np.mean((said - wanted) ** 2) < np.var(wanted)
+    metric = evalign.BERTScore(model=str(tiny("bert")), layer="1+3", threads=1)
+    report = metric.score([pair.first for pair in pairs], [pair.second for pair in pairs])
+    assert np.mean(report["f1"]) == pytest.approx(model.means[2].item(), abs=1e-5)
+
+
+def test_only_linear_layers_below_the_chosen_layer_are_changed(tiny):
+    names = {name.rpartition(".")[0] for name in trainee(tiny("bert"), layer="2").state() if "layer" in name}
+    assert {name.split(".")[2] for name in names} == {"0", "1"}
+    assert len(names) == 2 * 6
+
+
+@pytest.mark.parametrize("parts", [{}, {"negatives": 0.5, "damage": 0.5}])
+def test_a_batch_in_parts_has_the_gradient_of_the_whole(tiny, parts):
+    gradients = []
+    for micro in (8, 3):
+        model = trainee(tiny("bert"), **parts)
+        objective = model.objective("")
+        objective.begin(MIXED, 8)
+        loss = objective.add_gradients(MIXED[:8], micro, (5, 3, 0))
+        gradients.append([loss, *(parameter.grad.flatten() for parameter in model.parameters())])
+    whole, divided = gradients
+    assert whole[0] == pytest.approx(divided[0], rel=1e-5)
+    for one, other in zip(whole[1:], divided[1:], strict=True):
+        assert torch.allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.parametrize("matching", ["greedy", "gumbel-sinkhorn"])
+def test_a_stopped_run_ends_at_the_same_bytes(tiny, tmp_path, matching):
+    data, settings = RatedPairs(MIXED, "as they are", {}), {"matching": matching, "negatives": 0.1, "damage": 0.1}
+    plan = replace(PLAN, dev=0.45)
+    train_to(tmp_path / "whole", trainee(tiny("bert"), **settings), data, plan)
+    steps = []
+
+    def advance(count):
+        steps.append(count)
+        if len(steps) == 3:
+            raise Stop
+
+    with pytest.raises(Stop):
+        train_to(tmp_path / "stopped", trainee(tiny("bert"), **settings), data, plan, Watch(advance=advance), 0.0)
+    done = train_to(tmp_path / "stopped", trainee(tiny("bert"), **settings), data, plan, Watch(), 0.0)
+    assert not done.found_finished
+    for name in (TENSORS, INDEX, "training.json"):
+        assert (tmp_path / "stopped" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_the_folder_says_how_it_was_trained(tiny, tmp_path):
+    train_to(tmp_path / "adapter", trainee(tiny("bert")), RatedPairs(MIXED, "as they are", {}), PLAN)
+    trained = read_adapter(str(tmp_path / "adapter")).trained
+    assert (trained["run"]["loss"], trained["mapping"], trained["train_pairs"]) == ("rating-mse", "as they are", 24)
+    assert [epoch["number"] for epoch in trained["epochs"]] == [0, 1, 2]
+    assert "rank:2|layer:1+3|matching:greedy" in trained["run"]["model"]
+
+
+def test_ordered_pairs_alone_are_learned(tiny, tmp_path):
+    pairs = [replace(pair, worse=f"{number} not at all", similarity=1.0) for number, pair in enumerate(rated_pairs(24))]
+    model = trainee(tiny("bert"))
+    result = fit(model, pairs, replace(PLAN, epochs=3), tmp_path)
+    said, wanted = model.objective("").compared(pairs, 8)
+    assert (np.sign(said) == wanted).mean() > 0.9
+    assert result.epochs[3].loss < result.epochs[1].loss
+
+
+def test_held_down_texts_score_lower_than_without(tiny, tmp_path):
+    apart = [RatedPair(pair.first, rated_pairs(32)[number - 5].second, 0.0, "") for number, pair in
+             enumerate(rated_pairs(32))]  # fmt: skip
+    means = []
+    for negatives in (0.0, 1.0):
+        model = trainee(tiny("bert"), negatives=negatives)
+        fit(model, rated_pairs(32), replace(PLAN, epochs=4), tmp_path / str(negatives))
+        means.append(model.objective("").compared(apart, 8)[0].mean())
+    assert means[1] < means[0] - 0.2
+
+
+def test_another_setting_or_seed_is_another_run(tiny):
+    names = {trainee(tiny("bert")).name, trainee(tiny("bert"), damage=0.1).name, trainee(tiny("bert"), layer="2").name}
+    assert len(names) == 3
+    one, other = (AdapterTrainee(str(tiny("bert")), SETTINGS, seed=seed) for seed in (5, 6))
+    assert not same_bits(weights(one), weights(other))
+
+
+def test_layers_that_the_model_does_not_have_are_refused(tiny):
+    with pytest.raises(LayerError, match="layer=9: this model has layers 0"):
+        trainee(tiny("bert"), layer="9")
+    with pytest.raises(SpecError, match="expected a rank"):
+        AdapterSettings(rank=0)
+
+
+def test_the_names_of_matchings_are_those_of_the_losses():
+    assert set(MATCHINGS) == {GREEDY, *FORMS}
+
+
+def test_texts_of_an_ordered_pair_stay_on_one_side_of_the_split():
+    pairs = [RatedPair(f"a{n}", f"r{n}", n % 3, str(n), worse=f"w{n % 10}") for n in range(40)]
+    train, dev = split(pairs, 0.25, 1)
+    assert not {pair.worse for pair in train} & {pair.worse for pair in dev}
