@@ -49,7 +49,7 @@ def main() -> None:
         for name, picture in (("Right to left", "rtl"), ("Without spaces", "cjk"), ("A word repeated", "repeated")):
             _example(page, name)
             if picture == "repeated":
-                page.get_by_role("radio", name=re.compile("^exact ")).check()
+                page.locator(".pair-choice", has_text="assignment").locator("input").check()
                 page.get_by_label("Show what changed against").select_option(label="greedy")
             page.wait_for_timeout(300)
             _save(page, picture)

@@ -60,8 +60,16 @@ def facts(page, name):
     return page.locator(f'.pair-card [data-fact="{name}"]').all_inner_texts()
 
 
+def unfold(page):
+    """Opens the folded options and the less common matchings."""
+    page.locator(".pair-options, .pair-more-matchings, #options").evaluate_all(
+        "(folds) => folds.forEach((one) => { one.open = true; })"
+    )
+
+
 def choose(page, matching):
     """Switches the matching."""
+    unfold(page)
     page.locator(f'.pair-matchings input[value="{matching}"]').check()
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from line_pixels import REACH, LinePixels, end_of_curve
-from pair_samples import LINES, MISPLACED, choose, pair_file, settle, unit, words
+from pair_samples import LINES, MISPLACED, choose, pair_file, settle, unfold, unit, words
 from screens import on_every_screen
 
 
@@ -104,6 +104,7 @@ def test_panes_of_long_texts_scroll_alone_and_lines_follow(long, open_page):
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_lines_are_drawn_in_their_colours_up_to_the_edges_of_their_words(short, open_page, scheme):
     page = open_page(short[0], color_scheme=scheme, viewport={"width": 1280, "height": 1200})
+    unfold(page)
     page.get_by_label("Hide lines below").fill("0.9")
     unit(page, "candidate", 3).hover()  # "bridge", which both texts have: one line of each kind, nearly opaque
     assert well_placed(page) == 2
@@ -130,6 +131,7 @@ def test_the_threshold_hides_lines_and_top_k_adds_them(short, open_page):
     settle(page)
     every = page.evaluate(LINES)
     bound = sorted(one["similarity"] for one in every)[len(every) // 2]
+    unfold(page)
     slider = page.get_by_label("Hide lines below")
     slider.fill(f"{bound:.2f}")
     settle(page)
@@ -144,6 +146,7 @@ def test_the_threshold_hides_lines_and_top_k_adds_them(short, open_page):
     nearest = {int(place) for place in row.argsort()[::-1][:3]}
     assert nearest <= {one["reference"]["unit"] for one in page.evaluate(LINES)}
     well_placed(page)
+    unfold(page)
     page.get_by_label("Recall lines").uncheck()
     page.mouse.move(0, 0)
     settle(page)

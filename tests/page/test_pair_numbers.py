@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-from pair_samples import CANDIDATE, LINES, choose, facts, pair_file, settle, unit
+from pair_samples import CANDIDATE, LINES, choose, facts, pair_file, settle, unfold, unit
 
 SIDES = ("candidate", "reference")
 SHOWN = (2, 5, 9, 12)  # tokens looked at on each side
@@ -119,7 +119,8 @@ def test_weak_and_never_chosen_are_two_marks(weighted, open_page):
                 token for token, value in enumerate(values)
                 if not special[token] and partners[token] >= 0 and value < bound
             }  # fmt: skip
-    assert {kind for kind in ("weak", "never") if page.locator(f".pair-legend .{kind}").count()} == {"weak", "never"}
+    assert "never chosen" in page.locator(".pair-legend li", has=page.locator(".never")).inner_text()
+    assert f"weak: below {document['baseline']['value']:.2f}" in page.locator(".pair-legend").inner_text()
 
 
 MARKED = """([side, kind]) => [...document.querySelectorAll(`.pair-unit.${kind}[data-side=${side}]`)]
@@ -147,6 +148,7 @@ def test_a_word_is_the_weighted_mean_of_its_pieces_and_has_all_their_lines(words
     assert drawn == pytest.approx(best)
     rows = page.locator(".pair-facts-tokens tbody tr").all_inner_texts()
     assert [row.split()[0] for row in rows] == [greedy.candidate.surface(token) for token in pieces]
+    unfold(page)
     page.get_by_label("Subword pieces").check()
     options = page.locator('.pair-unit[data-side="candidate"]').all_inner_texts()
     assert options == [greedy.candidate.surface(token) for token in range(len(greedy.candidate))]
@@ -158,6 +160,7 @@ def test_what_changed_lists_lost_and_new_cells_and_adds_up(weighted, open_page):
     before, after = alignments["greedy"], alignments["exact"]
     page = open_page(file)
     choose(page, "exact")
+    unfold(page)
     page.get_by_label("Show what changed against").select_option("greedy")
     settle(page)
     old, new = ({tuple(cell) for cell in one.cells.tolist()} for one in (before, after))
@@ -236,7 +239,7 @@ def test_the_rounds_of_a_recursion_are_shown_on_the_heatmap(weighted, open_page)
     settle(page)
     control = page.locator(".heat-rounds")
     assert control.is_hidden()  # greedy has no rounds
-    page.locator('input[value="recursive-argmax"]').check()
+    choose(page, "recursive-argmax")
     settle(page)
     drawn = "document.querySelector('.heat-cells').toDataURL()"
     last, slider = page.evaluate(drawn), control.locator("input")
@@ -251,6 +254,6 @@ def test_the_rounds_of_a_recursion_are_shown_on_the_heatmap(weighted, open_page)
     assert playing.inner_text() == "Stop"
     playing.click()
     assert playing.inner_text() == "Play the rounds"
-    page.locator('input[value="greedy"]').check()
+    choose(page, "greedy")
     settle(page)
     assert control.is_hidden()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from laid_out_words import assert_letters_stay_joined
-from pair_samples import FAKE, LINES, MISPLACED, facts, pair_file, settle, unit, words
+from pair_samples import FAKE, LINES, MISPLACED, facts, pair_file, settle, unfold, unit, words
 from screens import on_every_screen
 
 import evalign
@@ -52,6 +52,7 @@ MINIMAP = """(canvas) => {
 @pytest.mark.parametrize("texts", [ARABIC, pytest.param(HEBREW, marks=pytest.mark.slow)], ids=["arabic", "hebrew"])
 def test_letters_stay_joined_and_run_from_right_to_left(texts, tmp_path, open_page, minilm):
     page = open_page(pair_file(tmp_path, *texts, spec="bertscore", every=False)[0])
+    unfold(page)
     page.get_by_label("Subword pieces").check()
     settle(page)
     for side, text in zip(("candidate", "reference"), texts, strict=True):
@@ -107,6 +108,7 @@ def test_tokens_that_share_or_lack_characters_join_a_neighbour(tmp_path, open_pa
     page = open_page(file)
     settle(page)
     for pieces_shown in (False, True):
+        unfold(page)
         page.get_by_label("Subword pieces").set_checked(pieces_shown)
         settle(page)
         assert page.locator('.pair-unit[data-side="candidate"]').all_inner_texts() == ["hi", "🎉", "yo"]
@@ -120,6 +122,7 @@ def test_tokens_that_share_or_lack_characters_join_a_neighbour(tmp_path, open_pa
 def test_hostile_texts_stay_texts(tmp_path, open_page):
     page = open_page(pair_file(tmp_path, HOSTILE, f"plain {HOSTILE[:40]}")[0])
     settle(page)
+    unfold(page)
     page.get_by_label("Subword pieces").check()
     page.get_by_label("Show what changed against").select_option("exact")
     page.locator(".pair-table summary").click()
@@ -196,4 +199,19 @@ def test_an_empty_text_is_shown_as_such(tmp_path, open_page):
     settle(page)
     assert page.locator(".pair-candidate .pair-empty").inner_text() == "(empty text)"
     assert page.locator(".pair-score dd").first.inner_text() == "0.0000"
+    assert page.problems == []
+
+
+def test_what_a_model_cannot_read_is_grey_and_said(tmp_path, open_page, minilm, axe):
+    file, _, document = pair_file(tmp_path, *ARABIC, spec="bertscore", every=False)
+    page = open_page(file)
+    settle(page)
+    assert page.get_by_role("note").inner_text() == document["meaningless"]
+    panel = "rgb(244, 246, 248)"
+    looks = page.locator(".pair-unit:not(.special)").evaluate_all(
+        "(all) => all.map((one) => [getComputedStyle(one).backgroundColor, getComputedStyle(one).textDecorationLine])"
+    )
+    assert {tuple(look) for look in looks} == {(panel, "none")}
+    assert page.locator(".pair-canvas").evaluate("(one) => getComputedStyle(one).filter") == "grayscale(1)"
+    assert axe(page) == []
     assert page.problems == []

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from pair_samples import MISPLACED, choose, unfold
 from screens import on_every_screen
 
 import evalign
@@ -66,9 +67,54 @@ def four(scores):
     return [f"{value:.4f}" for value in scores.values()]
 
 
-def test_the_empty_page_invites_and_breaks_nothing(page, axe):
+def test_a_first_visit_sees_an_aligned_example(page):
+    page.locator(".pair-stage").wait_for()
     assert page.locator("#example option").count() == EXAMPLES + 1
-    assert page.locator("#pair-result").inner_text() == ""
+    first = page.evaluate("fetch('/page/examples.json').then((a) => a.json())")[0]
+    assert page.input_value("#candidate") == first["candidate"]
+    assert page.locator("#example-about").inner_text() == first["about"]
+    alignment = evalign.metric("bertscore").align(first["candidate"], first["reference"])
+    assert shown_scores(page) == four(alignment.scores)
+    assert page.locator(".pair-sentence").inner_text().startswith("Lines join each word with its best match")
+    assert not page.locator("#model").is_visible()  # behind "Options"
+    offered = page.locator(".pair-choice:visible").all_inner_texts()
+    assert [text.split()[0] for text in offered] == ["greedy", "assignment", "transport"]
+    assert page.problems == []
+
+
+@on_every_screen
+@pytest.mark.parametrize("size", [(1366, 768), (375, 667)], ids=["wide", "phone"])
+def test_words_and_their_lines_are_on_the_first_screen(open_server, size):
+    page = open_server(viewport={"width": size[0], "height": size[1]})
+    page.locator(".pair-stage").wait_for()
+    page.wait_for_timeout(100)
+    assert page.evaluate(MISPLACED.replace('getElementById("view")', 'getElementById("pair-result")'))["wrong"] == []
+    seen = page.evaluate(WHOLE_LINES)
+    assert seen >= (20 if size[0] > 1000 else 3)
+    boxes = {name: page.locator(name).bounding_box() for name in ("#reference", ".pair-stage", ".pair-scores")}
+    if size[0] > 1000:  # the scores stand beside the picture
+        assert boxes[".pair-scores"]["x"] > boxes[".pair-stage"]["x"] + boxes[".pair-stage"]["width"]
+        assert boxes[".pair-scores"]["y"] < boxes[".pair-stage"]["y"] + boxes[".pair-stage"]["height"]
+    else:  # texts, one row of controls, one sentence, picture, scores
+        assert boxes[".pair-stage"]["y"] < boxes["#reference"]["y"] + boxes["#reference"]["height"] + 190
+        assert boxes[".pair-scores"]["y"] > boxes[".pair-stage"]["y"] + boxes[".pair-stage"]["height"]
+
+
+# How many lines have both ends in the window.
+WHOLE_LINES = """() => document.getElementById("pair-result").evalignLines().filter((line) =>
+  ["candidate", "reference"].every((side) => line[side].y > 0 && line[side].y < innerHeight)).length"""
+
+
+def test_messages_cover_nothing(page):
+    page.locator(".pair-stage").wait_for()
+    status = page.get_by_role("status")
+    assert status.inner_text().startswith("Aligned")
+    assert status.evaluate("(one) => getComputedStyle(one).position") == "static"
+    assert status.evaluate("(one) => one.closest('header') !== null")
+
+
+def test_empty_texts_are_said_on_the_page(page, axe):
+    page.locator(".pair-stage").wait_for()
     page.fill("#candidate", "  ")
     page.fill("#reference", " \u00a0")
     page.click("#align")
@@ -98,7 +144,7 @@ def test_nothing_can_be_sent_before_the_models_are_known(server, browser):
 def test_numbers_are_the_librarys_for_every_matching(page):
     align(page)
     for name, alignment in align_every(evalign.metric("bertscore"), *PAIR).alignments.items():
-        page.get_by_role("radio", name=re.compile(rf"^{name} ")).check()
+        choose(page, name)
         assert shown_scores(page) == four(alignment.scores), name
         assert page.locator("#pair-result .recipe").inner_text() == alignment.signature
     assert page.problems == []
@@ -106,6 +152,7 @@ def test_numbers_are_the_librarys_for_every_matching(page):
 
 def test_numbers_are_the_librarys_with_idf_another_layer_and_without_special_tokens(page):
     align(page)
+    unfold(page)
     page.check("#idf")
     page.select_option("#layer", "6")
     page.uncheck("#specials")
@@ -116,7 +163,7 @@ def test_numbers_are_the_librarys_with_idf_another_layer_and_without_special_tok
     metric = evalign.metric("bertscore(layer=6, specials=drop)")
     table = count_idf(metric.scorer().memory.encoder, [one["reference"] for one in references])
     for name, alignment in align_every(metric, *PAIR, weights=table).alignments.items():
-        page.get_by_role("radio", name=re.compile(rf"^{name} ")).check()
+        choose(page, name)
         assert shown_scores(page) == four(alignment.scores), name
     assert page.problems == []
 
@@ -180,14 +227,15 @@ def test_a_full_queue_is_waited_for(page):
 
 
 def test_the_address_brings_back_texts_options_and_view(page, open_server):
+    unfold(page)
     page.select_option("#layer", "5")
     align(page)
-    page.get_by_role("radio", name=re.compile("^exact")).check()
+    choose(page, "exact")
     until_address(page, "exact")
     again = open_server(page.url)
     until(again, "document.querySelector('#pair-result').textContent.includes('layer:5')")
     assert again.input_value("#candidate") == PAIR[0]
-    assert again.get_by_role("radio", name=re.compile("^exact")).is_checked()
+    assert again.locator("input[value=exact]").is_checked()
     for broken in ("#v1=%%%", "#v1=eyJwYWlyIjo3fQ", "#v1=eyJ0YWIiOlsxXX0"):
         assert open_server(page.url.partition("#")[0] + broken).problems == []
 
@@ -195,7 +243,7 @@ def test_the_address_brings_back_texts_options_and_view(page, open_server):
 def test_what_was_aligned_is_what_the_address_says(page, open_server):
     align(page)
     page.fill("#candidate", "written later")
-    page.get_by_role("radio", name=re.compile("^exact ")).check()
+    choose(page, "exact")
     until_address(page, "exact")
     assert open_server(page.url).input_value("#candidate") == PAIR[0]
 
@@ -204,7 +252,7 @@ def test_an_address_opened_in_the_same_tab_brings_its_view(page, open_server):
     align(page)
     other = open_server(page.url)
     align(other, "a third text", "a reference")
-    other.get_by_role("radio", name=re.compile("^exact ")).check()
+    choose(other, "exact")
     until_address(other, "exact")
     page.evaluate("(hash) => { location.hash = hash; }", other.evaluate("location.hash"))
     until(page, "document.querySelector('#candidate').value === 'a third text'")
@@ -238,6 +286,7 @@ def test_idf_is_counted_anew_for_every_file_and_back_leads_to_the_scores(page, t
     for name, references in files.items():
         scored_file(page, tmp_path, name, references)
         page.locator("#corpus-result .c-open").first.click()
+        unfold(page)
         page.check("#idf")
         until(page, "!document.querySelector('#pair-result').hasAttribute('aria-busy')")
         until(page, "document.querySelector('#pair-result').textContent.includes('idf:table')")
@@ -261,13 +310,13 @@ def press_until(page, key, selector, most=60):
 def test_the_whole_journey_by_keyboard(page, tmp_path, open_page):
     """From the empty page to an exported file, without a mouse."""
     press_until(page, "Tab", "#example")
-    page.keyboard.press("A")  # the first example, as a select offers it
+    page.keyboard.press("ArrowDown")  # the next example, as a select offers it
     until(page, "document.querySelector('#candidate').value.length > 10")
     until(page, "document.querySelector('#pair-result').textContent.includes('bertscore|')")
     press_until(page, "Tab", "#pair-result input[type=radio]")
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.checked")
-    press_until(page, "Shift+Tab", "[aria-label='Save as one HTML file']")
+    press_until(page, "Tab", "[aria-label='Save as one HTML file']")
     with page.expect_download() as given:
         page.keyboard.press("Enter")
     file = tmp_path / "saved.html"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evalign.render.foreign_text import foreign_text
 from evalign.render.html import text
 from evalign.render.matched_text import MatchedText, matched_texts
 from evalign.render.quality import class_of, levels_of
@@ -26,11 +27,13 @@ STYLE = """
 
 def alignment_html(alignment: Alignment) -> str:
     """The candidate's tokens, then the reference's; below each its partner, if that is another word, and the fit."""
-    bounds = levels_of(alignment).bounds
+    bounds, meaningless = levels_of(alignment).bounds, foreign_text(alignment)
     texts = "".join(f"<p>{side.name}</p>{_boxes(side, bounds)}" for side in matched_texts(alignment))
     scores = ", ".join(f"{text(name)} {value:.3f}" for name, value in alignment.scores.items())
     flags = f"; flags: {text(', '.join(alignment.flags))}" if alignment.flags else ""
-    return f"{texts}<p>{scores}{flags}</p>"
+    warning = f"<p><b>{text(meaningless)}</b></p>" if meaningless else ""
+    grey = f'<div style="filter:grayscale(1)">{texts}</div>' if meaningless else texts
+    return f"{warning}{grey}<p>{scores}{flags}</p>"
 
 
 def quality_of(value: float, bounds: Sequence[float]) -> str:

@@ -21,6 +21,7 @@ from evalign.encoders.tokenizer import utf8
 from evalign.metrics.base import Metric
 from evalign.metrics.registry import METRICS, metric_class
 from evalign.metrics.signature import Signature
+from evalign.render.foreign_text import foreign_text
 from evalign.render.matching_rounds import rounds_of
 from evalign.render.quality import Levels, levels_of, signature_settings
 from evalign.text.word_numbers import word_numbers
@@ -62,6 +63,7 @@ def alignment_document(
         "similarity_bounds": list(levels.bounds),
         "weighting": "idf" if signature_settings(first).get("idf", "no") != "no" else "uniform",
         "flags": dict(first.counts),
+        "meaningless": foreign_text(first) or None,
     }
 
 

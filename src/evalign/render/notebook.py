@@ -7,7 +7,7 @@ own colour fixed beside them, so that it can be read on a light and on a dark pa
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,12 +15,14 @@ from evalign.encoders.likelihood.base import Likelihood
 from evalign.metrics.pair_likelihood import Likelihoods
 from evalign.render.alignment_html import MOST_TOKENS, quality_of
 from evalign.render.documents import metric_kind
+from evalign.render.foreign_text import foreign_text
 from evalign.render.html import text
 from evalign.render.matched_text import MatchedText, matched_texts
 from evalign.render.quality import PROBABILITY_BOUNDS, class_of, levels_of
 from evalign.types import Alignment, Report, Tokens
 
 COLOURS = {"q3": "#9fd0f2", "q2": "#e0effa", "q1": "#ffe680", "q0": "#f2935c"}  # as on the page
+GREY = "#e6e8eb"  # where a similarity says nothing
 SHADES = ("#f7f6f3", "#fdecd0", "#fbd39a", "#f5b05c", "#e88b2e")  # by class of probability, as on the page
 MOST_ROWS = 10
 MOST_UNLIKELY = 5
@@ -29,9 +31,11 @@ Mark = Callable[[int], tuple[str, str]]  # title and colour of a token
 
 def static_alignment(alignment: Alignment) -> str:
     """Both texts as marked words with their partners, the scores and the signature."""
-    bounds = levels_of(alignment).bounds
-    lines = "".join(_line(side.name, side.tokens, _fit(side, bounds)) for side in matched_texts(alignment))
-    return _summary(alignment, lines)
+    bounds, meaningless = levels_of(alignment).bounds, foreign_text(alignment)
+    colours = dict.fromkeys(COLOURS, GREY) if meaningless else COLOURS
+    lines = "".join(_line(side.name, side.tokens, _fit(side, bounds, colours)) for side in matched_texts(alignment))
+    warning = f"<p><b>{text(meaningless)}</b></p>" if meaningless else ""
+    return warning + _summary(alignment, lines)
 
 
 def static_report(report: Report) -> str:
@@ -73,13 +77,13 @@ def _summary(pair: Alignment | Likelihoods, lines: str) -> str:
     return f"<p>{scores}</p>{lines}{flags}<p><code>{text(pair.signature)}</code></p>"
 
 
-def _fit(side: MatchedText, bounds: Sequence[float]) -> Mark:
+def _fit(side: MatchedText, bounds: Sequence[float], colours: Mapping[str, str]) -> Mark:
     """By how well a token fits; its partner is in the title."""
 
     def mark(place: int) -> tuple[str, str]:
         partner, value = side.partner(place), float(side.values[place])
         title = f"{side.tokens.surface(place)} meets {'nothing' if partner is None else partner}, {value:.2f}"
-        return title, COLOURS[quality_of(value, bounds)]
+        return title, colours[quality_of(value, bounds)]
 
     return mark
 

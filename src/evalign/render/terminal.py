@@ -11,6 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from evalign.render.foreign_text import foreign_text
 from evalign.render.matched_text import MatchedText, matched_texts
 from evalign.render.quality import class_of, levels_of
 from evalign.render.tables import signature_line, terminal_table
@@ -27,11 +28,16 @@ def alignment_picture(alignment: Alignment) -> RenderableType:
     scores = Text("   ").join(
         Text.assemble((name, "dim"), " ", (f"{value:.4f}", "bold")) for name, value in alignment.scores.items()
     )
+    meaningless = foreign_text(alignment)
+    warnings = [Text(meaningless, style="bold dark_orange")] if meaningless else []
     notes = [Text(f"flags: {', '.join(alignment.flags)}", style="bold dark_orange")] if alignment.flags else []
     return Group(
-        Columns([_matches_table(side, bounds) for side in matched_texts(alignment)], padding=(0, 4)),
+        Columns(
+            [_matches_table(side, bounds, grey=bool(meaningless)) for side in matched_texts(alignment)], padding=(0, 4)
+        ),
         Text(),
         scores,
+        *warnings,
         *notes,
         signature_line(alignment.signature),
     )
@@ -54,12 +60,12 @@ def quality(value: float, bounds: Sequence[float]) -> str:
     return STYLES[class_of(value, bounds)]
 
 
-def _matches_table(side: MatchedText, bounds: Sequence[float]) -> Table:
+def _matches_table(side: MatchedText, bounds: Sequence[float], grey: bool) -> Table:
     weighted = len({float(weight) for weight in side.weights if weight}) > 1
     lines: list[list[str | Text]] = []
     for place in side.shown:
         value, partner = float(side.values[place]), side.partner(place)
-        style, filled = quality(value, bounds), round(BAR * max(0.0, value))
+        style, filled = "dim" if grey else quality(value, bounds), round(BAR * max(0.0, value))
         lines.append([
             visible(side.tokens.surface(place)),
             Text("█" * filled + "·" * (BAR - filled), style=style),

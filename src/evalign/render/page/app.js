@@ -50,6 +50,10 @@ async function startApp() {
     });
     form.restore(state.pair, state.view);
     byId("align").disabled = false; // it does nothing until the form is wired
+    const begin = () => !byId("pair").hidden && form.begin();
+    begin();
+    byId("tab-pair").addEventListener("focus", begin);
+    byId("tab-pair").addEventListener("click", begin);
     addEventListener("hashchange", () => {
       const linked = readFragment();
       if (!linked) return;

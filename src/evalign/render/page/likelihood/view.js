@@ -72,7 +72,8 @@ class LikelihoodView {
       title: "How likely every token of a text is",
       name: () => `evalign-likelihood-${this.set.direction}`,
       recipe: () => doc.signature,
-      picture: () => likelihoodPicture({ doc, model: this.model(), panes: this.panes, threshold: this.set.threshold }),
+      picture: (colours) =>
+        likelihoodPicture({ doc, model: this.model(), panes: this.panes, threshold: this.set.threshold }, colours),
       rows: () => likelihoodRows(doc),
     };
     const score = ([field, value]) => [el("dt", { text: field }), el("dd", { text: fourDigits(value) })];

@@ -4,9 +4,9 @@
 import { markLines } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
 import { fourDigits } from "../shared/number_text.js";
+import { LEVEL_NAMES } from "./legend.js";
 import { linesOf, otherSide } from "./match_facts.js";
 
-const CARD_QUALITY = { q3: "very close", q2: "close", q1: "loose", q0: "far" };
 const CARD_NEAREST = 5;
 
 /** The card's content for a focus {side, index, other}. */
@@ -54,6 +54,19 @@ export function cardSentence(grid, view, { side, index, other }) {
   return [`${unit.label} ${met}`, ...marks.filter(Boolean)].join("; ");
 }
 
+/** What a word meets, for the label beside it: {label, value, quality}. */
+export function besideWord(grid, view, { side, index, other }) {
+  const far = otherSide(side);
+  const facts = view[side][index];
+  const [first, ...more] = cardChosen(view, side, index);
+  const two = (value) => value.toFixed(2);
+  if (other !== null)
+    return { label: grid.units[far][other].label, value: two(pairAt(grid, side, index, other)), quality: "" };
+  if (!first) return { label: "no partner", value: "", quality: "q0" };
+  const others = more.length ? ` +${more.length}` : "";
+  return { label: grid.units[far][first[far]].label + others, value: two(facts.value), quality: facts.quality };
+}
+
 /** The lines of a unit's own choices, best first; in a transport plan all that carry its mass. */
 export function cardChosen(view, side, index) {
   const own = side === "candidate" ? "precision" : "recall";
@@ -70,7 +83,7 @@ function cardMeter(facts) {
   const share = Math.max(0, Math.min(1, facts.value));
   const fill = el("span", { class: "pair-meter-fill" });
   fill.style.inlineSize = `${share * 100}%`;
-  const words = facts.partnered ? CARD_QUALITY[facts.quality] : "no partner";
+  const words = facts.partnered ? LEVEL_NAMES[facts.quality] : "no partner";
   return el(
     "p",
     { class: "pair-meter-row" },

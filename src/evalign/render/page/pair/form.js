@@ -50,14 +50,16 @@ export function pairForm(hooks) {
       groups.get(example.kind).append(el("option", { value: place, text: example.name }));
     });
     byId("example").append(...groups.values());
-    byId("example").addEventListener("change", () => {
-      const example = hooks.examples[byId("example").value];
-      byId("example-about").hidden = !example;
-      if (!example) return;
-      byId("example-about").textContent = example.about;
-      apply({ candidate: example.candidate, reference: example.reference });
-      run();
-    });
+    byId("example").addEventListener("change", showExample);
+  }
+
+  function showExample() {
+    const example = hooks.examples[byId("example").value];
+    byId("example-about").hidden = !example;
+    if (!example) return;
+    byId("example-about").textContent = example.about;
+    apply({ candidate: example.candidate, reference: example.reference });
+    run();
   }
 
   /** After an edit, no example is chosen any more. */
@@ -164,7 +166,12 @@ export function pairForm(hooks) {
     if (view && linkedView) view.apply(linkedView);
     linkedView = null;
     if (!view)
-      view = pairView(byId("pair-result"), doc, { state: viewState, onState: (state) => remember(state), saving });
+      view = pairView(byId("pair-result"), doc, {
+        state: viewState,
+        onState: (state) => remember(state),
+        saving,
+        optionsPlace: byId("view-options"),
+      });
     remember(view.state());
   }
 
@@ -215,6 +222,12 @@ export function pairForm(hooks) {
       apply(state);
       viewState = linkedView = seen ?? {};
       return state.candidate && state.reference ? run() : undefined;
+    },
+    /** Nobody has written or opened anything yet: the first example shows what the page is for. */
+    begin() {
+      if (doc || running || byId("candidate").value || byId("reference").value) return;
+      byId("example").value = "0";
+      showExample();
     },
     open(candidate, reference) {
       ownTexts();

@@ -1,7 +1,9 @@
-// The lines between two texts, on one canvas: blue and solid for precision, orange and dashed for recall, opacity for
-// similarity. Geometry is computed from measured boxes, in coordinates of the canvas, so that tests can check it.
+// The lines between two texts, on one canvas: blue and solid for precision, orange and dashed for recall; the less
+// similar, the thicker, and a weak match has a cross. Geometry is computed from measured boxes, in coordinates of the
+// canvas, so that tests can check it.
 
 import { themeColour } from "../shared/dom.js";
+import { classOf } from "../shared/number_text.js";
 import { PAIR_SIDES } from "./match_facts.js";
 
 const LINE_BESIDE = 3; // a pair's two lines lie beside each other, this far from the middle of a word
@@ -9,22 +11,35 @@ const LINE_STYLES = {
   precision: { colour: "--precision", dash: [], shift: -1 },
   recall: { colour: "--recall", dash: [5, 4], shift: 1 },
   flow: { colour: "--flow", dash: [], shift: 0 },
-  near: { colour: "--soft", dash: [1, 4], shift: 0 },
+  near: { colour: "--control", dash: [1, 4], shift: 0 },
   asked: { colour: "--ink", dash: [2, 3], shift: 0 },
-  kept: { colour: "--soft", dash: [], shift: 0 },
+  kept: { colour: "--control", dash: [], shift: 0 },
   lost: { colour: "--lost", dash: [2, 4], shift: -1 },
   new: { colour: "--new", dash: [], shift: 1 },
 };
-const LINE_FAINT = { near: 0.6, kept: 0.35 }; // kinds that stay in the background
-const LINE_CROWD = 120; // lines from which on each is drawn fainter, so that the texts can still be read
+const LINE_WIDTHS = [1.2, 1.7, 2.3, 3]; // by level, the closest first: what fits badly is what is looked for
+const LINE_THIN = ["near", "kept"]; // kinds that stay in the background
+const LINE_CROSSED = ["precision", "recall", "flow"]; // kinds that show a weak match
+const LINE_CROSS = 4.5; // pixels from the middle of a cross to its ends
+const LINE_CROWD = 120; // lines from which on each is drawn thinner, so that the texts can still be read
 
-/** How one of `count` lines looks: {colour (name of a custom property), dash, alpha, width}. */
-export function lineStyle(line, count, focused) {
+/** How one of `count` lines looks: {colour (name of a custom property), dash, width, crossed}; `bounds` of the levels. */
+export function lineStyle(line, bounds, count, focused) {
   const { colour, dash } = LINE_STYLES[line.kind];
-  const crowd = focused ? 1 : 0.8 * Math.min(1, Math.sqrt(LINE_CROWD / count));
-  const alpha = Math.min(1, Math.max(0.12, line.similarity)) * (LINE_FAINT[line.kind] ?? 1) * crowd;
-  const width = line.mass !== undefined ? 1 + 60 * Math.min(0.1, line.mass) : line.kind in LINE_FAINT ? 1.2 : 1.8;
-  return { colour, dash, alpha, width: focused ? width + 0.6 : width };
+  const level = classOf(line.similarity, bounds);
+  const crowd = focused ? 1 : Math.max(0.5, Math.min(1, Math.sqrt(LINE_CROWD / count)));
+  const thin = LINE_THIN.includes(line.kind);
+  const width = line.mass !== undefined ? 1 + 60 * Math.min(0.1, line.mass) : thin ? 1 : LINE_WIDTHS[level];
+  const crossed = level === bounds.length && LINE_CROSSED.includes(line.kind);
+  return { colour, dash, crossed, width: (focused ? width + 0.6 : width) * crowd };
+}
+
+/** The two strokes of the cross in the middle of a placed line: [[x1, y1, x2, y2], ...]. */
+export function lineCross({ from, to, control }) {
+  const middle = (start, first, second, stop) => (start + 3 * first + 3 * second + stop) / 8;
+  const x = middle(from.x, control[0], control[2], to.x);
+  const y = middle(from.y, control[1], control[3], to.y);
+  return [-1, 1].map((way) => [x - LINE_CROSS, y - way * LINE_CROSS, x + LINE_CROSS, y + way * LINE_CROSS]);
 }
 
 /**
@@ -46,13 +61,14 @@ export function placeLines(lines, boxes, frames) {
 }
 
 /** Draws placed lines; a line whose end is scrolled out of sight ends in an arrow at the pane's edge. */
-export function drawLines(context, placed, focused) {
-  const colours = new Map();
-  for (const { line, from, to, control } of placed) {
-    const style = lineStyle(line, placed.length, focused);
-    if (!colours.has(style.colour)) colours.set(style.colour, themeColour(style.colour));
-    context.globalAlpha = style.alpha;
-    context.strokeStyle = context.fillStyle = colours.get(style.colour);
+export function drawLines(context, placed, bounds, focused) {
+  const known = new Map([["--paper", themeColour("--paper")]]);
+  const colour = (name) => known.get(name) ?? known.set(name, themeColour(name)).get(name);
+  const crosses = [];
+  for (const at of placed) {
+    const { from, to, control } = at;
+    const style = lineStyle(at.line, bounds, placed.length, focused);
+    context.strokeStyle = context.fillStyle = colour(style.colour);
     context.lineWidth = style.width;
     context.setLineDash(style.dash);
     context.beginPath();
@@ -60,9 +76,24 @@ export function drawLines(context, placed, focused) {
     context.bezierCurveTo(...control, to.x, to.y);
     context.stroke();
     for (const end of [from, to]) lineTip(context, end, style.width);
+    if (style.crossed) crosses.push([lineCross(at), colour(style.colour)]);
   }
-  context.globalAlpha = 1;
   context.setLineDash([]);
+  for (const [strokes, own] of crosses) {
+    for (const [width, ink] of /** @type {[number, string][]} */ ([
+      [5, colour("--paper")],
+      [2, own],
+    ])) {
+      context.lineWidth = width;
+      context.strokeStyle = ink;
+      context.beginPath();
+      for (const [x1, y1, x2, y2] of strokes) {
+        context.moveTo(x1, y1);
+        context.lineTo(x2, y2);
+      }
+      context.stroke();
+    }
+  }
 }
 
 /** A canvas as sharp as the screen, cleared, in CSS pixels of the page. */

@@ -1,42 +1,52 @@
 // The pair view as a list of shapes, for files: the whole of both texts (nothing scrolled away), marks, lines, scores,
 // and the recipe line. In: the panes as laid out on the page. Out: {width, height, shapes}; picture_files.js writes them.
 
-import { themeColour } from "../shared/dom.js";
 import { fourDigits } from "../shared/number_text.js";
 import { PICTURE_MARGIN, pictureRecipe, pictureText, pictureWords } from "../shared/picture_text.js";
-import { lineStyle, placeLines } from "./lines.js";
+import { lineCross, lineStyle, placeLines } from "./lines.js";
 import { PAIR_SIDES } from "./match_facts.js";
+import { pictureLegend, pictureMark } from "./picture_legend.js";
 
 const PICTURE_HEAD = 72;
 const PICTURE_GAP = { beside: 110, below: 96 };
 
-/** Shapes of the view: `shown` is {halves, boxes, view, units, lines, focused, legend}. */
+/** Shapes of the view: `shown` is {halves, boxes, view, units, lines, bounds, focused, legend, colours}. */
 export function pairPicture(shown) {
-  const { halves, boxes } = shown;
-  const colours = (name) => themeColour(name);
+  const { halves, boxes, colours } = shown;
   const places = picturePlaces(halves);
   /** @type {any[]} */
   const shapes = [{ type: "rect", x: 0, y: 0, width: 0, height: 0, fill: colours("--paper") }];
-  pictureHead(shapes, shown, colours);
-  for (const { line, from, to, control } of placeLines(shown.lines, boxes, places)) {
-    const { colour, ...style } = lineStyle(line, shown.lines.length, shown.focused);
-    shapes.push({ type: "curve", from, to, control, stroke: colours(colour), ...style });
+  pictureHead(shapes, shown);
+  const crosses = [];
+  for (const placed of placeLines(shown.lines, boxes, places)) {
+    const { from, to, control } = placed;
+    const { colour, dash, width, crossed } = lineStyle(placed.line, shown.bounds, shown.lines.length, shown.focused);
+    shapes.push({ type: "curve", from, to, control, stroke: colours(colour), dash, width });
+    if (crossed) crosses.push({ type: "strokes", lines: lineCross(placed), stroke: colours(colour), width: 2 });
   }
+  for (const cross of crosses) shapes.push({ ...cross, stroke: colours("--paper"), width: 5 }, cross);
   for (const side of PAIR_SIDES) {
     const below = places[side].y > places.candidate.y; // under its text, else lines would cross it
     const y = below ? places[side].bottom + 16 : places[side].y - 10;
     shapes.push(pictureText(places[side].x, y, side, { fill: colours("--soft"), size: 13, weight: 600 }));
-    pictureUnits(shapes, shown, side, places[side], colours);
+    pictureUnits(shapes, shown, side, places[side]);
     pictureWords(shapes, halves[side].text, places[side], colours);
   }
   const right = Math.max(...PAIR_SIDES.map((side) => places[side].right));
   let bottom = Math.max(...PAIR_SIDES.map((side) => places[side].bottom)) + 48;
   const width = Math.max(360, right + PICTURE_MARGIN);
-  shapes.push(pictureText(PICTURE_MARGIN, bottom, shown.legend, { fill: colours("--soft"), size: 12 }));
+  bottom = pictureLegend(shapes, shown, width, bottom);
   bottom = pictureRecipe(shapes, shown.view.matching.signature, width, bottom, colours);
   const height = bottom + PICTURE_MARGIN;
   Object.assign(shapes[0], { width, height });
   return { width: Math.ceil(width), height: Math.ceil(height), shapes };
+}
+
+/** Colours without a hue, for scores that mean nothing: tints are the panel's, lines grey. */
+export function greyColours(colours) {
+  const tint = /^--q\d$/;
+  const line = /^--(precision|recall|flow|never|q\d-edge)$/;
+  return (name) => colours(tint.test(name) ? "--panel" : line.test(name) ? "--control" : name);
 }
 
 /** Where both texts stand in the picture: beside each other if they do so on the page. */
@@ -54,7 +64,7 @@ function picturePlaces(halves) {
   return { candidate, reference };
 }
 
-function pictureHead(shapes, { view }, colours) {
+function pictureHead(shapes, { view, colours }) {
   const scores = Object.entries(view.matching.scores)
     .map(([field, value]) => `${field} ${fourDigits(value)}`)
     .join(" \u00b7 ");
@@ -69,9 +79,9 @@ function pictureHead(shapes, { view }, colours) {
 }
 
 /** Tints and marks of the units. */
-function pictureUnits(shapes, { boxes, view, units }, side, place, colours) {
+function pictureUnits(shapes, { boxes, view, units, colours }, side, place) {
   boxes[side].forEach(({ rects }, index) => {
-    const facts = view[side][index];
+    const { quality, never } = view[side][index];
     const special = units[side][index].special;
     for (const rect of rects) {
       const box = {
@@ -80,12 +90,8 @@ function pictureUnits(shapes, { boxes, view, units }, side, place, colours) {
         width: rect.right - rect.left,
         height: rect.bottom - rect.top,
       };
-      if (special) shapes.push({ type: "rect", ...box, radius: 4, stroke: colours("--line") });
-      else if (facts.partnered) shapes.push({ type: "rect", ...box, radius: 3, fill: colours(`--${facts.quality}`) });
-      if (facts.never)
-        shapes.push({ type: "dashes", x: box.x, y: box.y + box.height, width: box.width, stroke: colours("--never") });
-      if (facts.weak)
-        shapes.push({ type: "wave", x: box.x, y: box.y + box.height - 5, width: box.width, stroke: colours("--weak") });
+      if (!special) pictureMark(shapes, quality, box, colours);
+      if (never) pictureMark(shapes, "never", box, colours);
     }
   });
 }

@@ -8,7 +8,8 @@ import { makeMinimap } from "./minimap.js";
 import { markUnits, measureUnits, textPane } from "./text_pane.js";
 
 const STAGE_LONG = 80; // tokens of a text from which on both texts get panes that scroll
-const STAGE_NOTHING = { lines: [], focus: null, lit: null };
+const STAGE_NOTHING = { lines: [], focus: null, lit: null, beside: null };
+const STAGE_EDGE = 4; // pixels that the label beside a word keeps from the edges of the stage
 
 /** A stage for a decoded pair and its units; handlers: hover, leave, key, pin, escape, partner. */
 export function makeStage(decoded, grid, handlers) {
@@ -17,6 +18,7 @@ export function makeStage(decoded, grid, handlers) {
   const long = PAIR_SIDES.some((side) => decoded[side].pieces.length > STAGE_LONG);
   const canvas = el("canvas", { class: "pair-canvas", "aria-hidden": "true" });
   const node = el("div", { class: `pair-stage${long ? " long" : ""}${grid.subwords ? " pieces" : ""}` }, canvas);
+  const beside = el("p", { class: "pair-beside", "aria-hidden": "true", hidden: true });
   for (const side of PAIR_SIDES) {
     halves[side] = textPane(side, decoded[side], grid);
     if (long) {
@@ -28,6 +30,7 @@ export function makeStage(decoded, grid, handlers) {
     if (first) first.tabIndex = 0;
     node.append(halves[side].node);
   }
+  node.append(beside);
   const stage = { node, canvas, halves, long, boxes: null, view: null, painted: STAGE_NOTHING, placed: [] };
 
   const draw = () => {
@@ -35,7 +38,8 @@ export function makeStage(decoded, grid, handlers) {
     const rect = canvas.getBoundingClientRect();
     const { lines, focus, lit } = stage.painted;
     stage.placed = placeLines(lines, stage.boxes, paneFrames(halves, rect));
-    drawLines(sharpContext(canvas, rect), stage.placed, focus !== null);
+    drawLines(sharpContext(canvas, rect), stage.placed, decoded.doc.similarity_bounds, focus !== null);
+    stageBeside(beside, node, halves, stage.painted);
     for (const side of PAIR_SIDES)
       minimaps[side]?.draw(stage.boxes[side], stage.view[side], lit ? lit[side] : new Set());
   };
@@ -155,6 +159,24 @@ function stageFocus(half, index) {
 function stageReveal(pane, span) {
   const [frame, rect] = [pane.getBoundingClientRect(), span.getBoundingClientRect()];
   if (rect.top < frame.top || rect.bottom > frame.bottom) pane.scrollTop += rect.top - frame.top - frame.height / 3;
+}
+
+/** Puts what a word meets beside it, on the side that faces away from the lines: above the candidate's words. */
+function stageBeside(label, node, halves, { focus, beside }) {
+  label.hidden = !focus || !beside;
+  if (label.hidden) return;
+  label.className = `pair-beside ${beside.quality}`;
+  label.replaceChildren(el("bdi", { text: beside.label }), " ", el("b", { text: beside.value }));
+  const stage = node.getBoundingClientRect();
+  const scale = stage.width / node.offsetWidth || 1; // a page may be zoomed by a transform
+  const rects = halves[focus.side].spans[focus.index].getClientRects();
+  const above = focus.side === "candidate";
+  const word = above ? rects[0] : rects[rects.length - 1];
+  const middle = ((word.left + word.right) / 2 - stage.left) / scale - label.offsetWidth / 2;
+  const most = node.clientWidth - label.offsetWidth - STAGE_EDGE;
+  const edge = ((above ? word.top : word.bottom) - stage.top) / scale;
+  label.style.left = `${Math.max(STAGE_EDGE, Math.min(most, middle))}px`;
+  label.style.top = `${above ? edge - label.offsetHeight - 1 : edge + 1}px`;
 }
 
 function stageUnlit(halves, lit) {

@@ -1,25 +1,26 @@
-// The pair view: everything about one alignment document. Scores and recipe, matching switch, sliders, the stage with
-// texts and lines, the card, what changed between matchings, heatmap, table, files.
+// The pair view: everything about one alignment document. First the stage with texts and lines; beside it the scores,
+// the matchings and the card; below it the legend, files, what changed between matchings, heatmap and table.
 
 import { flagNotice } from "../shared/controls.js";
 import { decodeAlignment } from "../shared/document.js";
 import { announce, el, onTheme } from "../shared/dom.js";
 import { fourDigits } from "../shared/number_text.js";
-import { fileButtons } from "../shared/picture_files.js";
-import { cardHint, pairCard } from "./card.js";
+import { fileButtons, printedPicture } from "../shared/picture_files.js";
+import { besideWord, cardHint, pairCard } from "./card.js";
 import { changesReport, compareChoice, pairChanges, scoresTable } from "./changes.js";
-import { legendSentence, mainScore, matchingSwitch, pairControls, pairLegend } from "./controls.js";
+import { mainScore, matchingSwitch, pairControls } from "./controls.js";
 import { PairFocus } from "./focus.js";
-import { makeHeatmap } from "./heatmap.js";
+import { heatSection } from "./heat_section.js";
+import { legendEntries, pairLegend, pairSentence } from "./legend.js";
 import { pairGrid, pairMatching } from "./match_facts.js";
 import { matchRows, matchTable } from "./match_table.js";
-import { pairPicture } from "./picture.js";
-import { roundsControl } from "./rounds.js";
+import { greyColours, pairPicture } from "./picture.js";
 import { drawnLines, makeStage } from "./stage.js";
 import { pairState, pairStateDifference } from "./state.js";
 import { everyLine, litUnits, visibleLines } from "./visible_lines.js";
 
-/** Draws the document into `root`; options {state, onState(state), standalone, saving: more buttons}. */
+/** Draws the document into `root`; options {state, onState(state), standalone, saving: more
+    buttons, optionsPlace: an element for the folded options, where the page has one}. */
 export function pairView(root, doc, options = {}) {
   const view = new PairView(root, options);
   view.update(doc, options.state);
@@ -79,9 +80,9 @@ class PairView {
 
   destroy() {
     this.stage?.destroy();
-    this.rounds.stop();
+    this.heat.stop();
+    this.printed.stop();
     this.stopTheme();
-    this.widths.disconnect();
     cancelAnimationFrame(this.frame);
     delete this.root.evalignLines;
     this.root.replaceChildren();
@@ -94,9 +95,10 @@ class PairView {
       title: "Token matches of two texts",
       name: () => `evalign-pair-${this.set.matching}`,
       recipe: () => this.facts().matching.signature,
-      picture: () => this.picture(),
+      picture: (colours) => this.picture(colours),
       rows: () => matchRows(this.matches()),
     };
+    this.sentence = el("p", { class: "pair-sentence" });
     this.scores = el("dl", { class: "pair-scores" });
     this.recipe = el("p", { class: "recipe pair-recipe" });
     this.notice = flagNotice();
@@ -109,39 +111,39 @@ class PairView {
     this.changes = el("section", { class: "pair-section" });
     this.allScores = scoresTable(this.doc);
     this.table = matchTable(() => this.matches());
-    this.buildHeat();
-    const sections = [this.legend, this.changes, this.heatBox, this.allScores.node, this.table.node];
+    this.heat?.stop();
+    this.heat = heatSection(
+      this.focus,
+      () => ({ grid: this.grid(), view: this.facts() }),
+      (open) => open !== this.set.heatmap && this.change({ heatmap: open }),
+    );
+    this.printed?.stop();
+    this.printed = printedPicture(shown);
+    const files = el("div", { class: "pair-files" }, fileButtons(shown, this.options.saving), this.recipe);
+    const below = [this.legend, this.changes, files, this.heat.node, this.allScores.node, this.table.node];
+    const controls = el("div", { class: "pair-controls" }, this.compare.node, ...this.controls.nodes);
+    const aside = [this.scores, this.switch.node, this.folded(controls), this.card];
     const parts = [
       this.options.standalone ? el("h1", { text: "Token matches" }) : null,
-      el("div", { class: "pair-head" }, this.scores, fileButtons(shown, this.options.saving)),
-      this.recipe,
+      this.doc.meaningless ? el("p", { class: "pair-notice", role: "note", text: this.doc.meaningless }) : null,
       this.notice.node,
-      this.switch.node,
-      el("div", { class: "pair-controls" }, this.compare.node, ...this.controls.nodes),
-      el("div", { class: "pair-main" }, this.place, this.card, el("div", { class: "pair-more" }, ...sections)),
+      el(
+        "div",
+        { class: "pair-main" },
+        el("div", { class: "pair-first" }, this.sentence, this.place, this.printed.node),
+        el("div", { class: "pair-aside" }, ...aside),
+        el("div", { class: "pair-more" }, ...below),
+      ),
     ];
-    this.root.replaceChildren(el("div", { class: "pair" }, ...parts));
+    this.root.replaceChildren(el("div", { class: `pair${this.doc.meaningless ? " meaningless" : ""}` }, ...parts));
   }
 
-  buildHeat() {
-    const { focus } = this;
-    this.heat = makeHeatmap({
-      cell: (i, j, keyed) => (keyed ? focus.key("candidate", i, j) : focus.hover("candidate", i, j)),
-      leave: () => focus.leave(),
-      blur: () => focus.blur(),
-      pin: (i, j) => focus.pin("candidate", i, j),
-      escape: () => focus.escape(),
-    });
-    const summary = el("summary", { text: "Heatmap of all similarities" });
-    this.rounds?.stop();
-    this.rounds = roundsControl(() => this.drawHeat());
-    this.heatBox = el("details", { class: "pair-heat" }, summary, this.rounds.node, this.heat.node);
-    this.heatBox.addEventListener("toggle", () => {
-      if (this.heatBox.open !== this.set.heatmap) this.change({ heatmap: this.heatBox.open });
-    });
-    this.widths?.disconnect();
-    this.widths = new ResizeObserver(() => this.drawHeat());
-    this.widths.observe(this.heat.node);
+  /** The options behind a fold of their own, or in the page's. */
+  folded(controls) {
+    if (!this.options.optionsPlace)
+      return el("details", { class: "pair-options" }, el("summary", { text: "Options" }), controls);
+    this.options.optionsPlace.replaceChildren(controls);
+    return null;
   }
 
   /** Where the slider of the threshold begins. */
@@ -229,8 +231,8 @@ class PairView {
     );
     this.scores.replaceChildren(...boxes);
     this.showChanges(view);
-    this.heatBox.open = this.set.heatmap;
-    this.drawHeat();
+    this.heat.node.open = this.set.heatmap;
+    this.heat.draw();
     this.table.refresh();
     this.repaint();
   }
@@ -244,20 +246,14 @@ class PairView {
       this.changes.replaceChildren(...changesReport(this.grid().labels, before, view, this.changed, go));
     }
     this.changes.hidden = this.changed === null;
+    this.sentence.textContent = pairSentence(this.mode(), view, this.set.compare);
     this.legend.replaceChildren(pairLegend(this.mode(), this.doc, this.set.topk));
-  }
-
-  drawHeat() {
-    this.rounds.show(this.facts().matching);
-    if (!this.heatBox.open) return;
-    this.heat.draw(this.grid(), this.rounds.lines(this.grid()) ?? this.facts().lines);
-    this.heat.highlight(this.focus.current());
   }
 
   /** Draws again in the colours of the theme. */
   redraw() {
     this.stage.redraw();
-    this.drawHeat();
+    this.heat.draw();
   }
 
   soon() {
@@ -269,21 +265,23 @@ class PairView {
   repaint() {
     const focus = this.focus.current();
     const lines = visibleLines(this.shown(), focus);
-    this.stage.paint({ lines, focus, lit: litUnits(lines, focus) });
+    const beside = focus && besideWord(this.grid(), this.facts(), focus);
+    this.stage.paint({ lines, focus, lit: litUnits(lines, focus), beside });
     this.stage.select(this.focus.pinned());
     this.heat.highlight(focus);
-    this.card.classList.toggle("filled", focus !== null);
     const pinned = this.focus.shownPinned();
     this.card.replaceChildren(focus ? pairCard(this.matches(), focus, pinned) : cardHint(this.stage.long));
   }
 
   /** The picture for files: with a pinned word its lines, else all lines, also where the page shows none. */
-  picture() {
+  picture(colours) {
     const focus = this.focus.pinned();
     const { halves, boxes } = this.stage;
     const lines = everyLine(this.shown(), focus);
-    const legend = legendSentence(this.mode(), this.set.compare);
+    const legend = legendEntries(this.mode(), this.doc);
+    const seen = this.doc.meaningless ? greyColours(colours) : colours;
     const [view, { units }] = [this.facts(), this.grid()];
-    return pairPicture({ halves, boxes, view, units, lines, focused: focus !== null, legend });
+    const bounds = this.doc.similarity_bounds;
+    return pairPicture({ halves, boxes, view, units, lines, bounds, focused: focus !== null, legend, colours: seen });
   }
 }

@@ -24,11 +24,11 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Shows a message in the status line, which screen readers speak. */
+/** Shows a message in the status line of the page's header, which screen readers speak; a file has it for these only. */
 export function announce(text) {
   let region = document.getElementById("status");
   if (!region) {
-    region = el("p", { id: "status", class: "status", role: "status", "aria-live": "polite" });
+    region = el("p", { id: "status", class: "status out-of-sight", role: "status", "aria-live": "polite" });
     document.body.append(region);
   }
   region.textContent = text;
@@ -49,6 +49,14 @@ export function download(name, blob) {
 /** The value of a custom property such as "--ink", as the theme has it now. */
 export function themeColour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+/** Colours of the "light" or "dark" theme, whatever the page has now: a function from names to values. */
+export function paletteColours(theme) {
+  const id = `${theme}-colours`;
+  if (!document.getElementById(id)) document.body.append(el("span", { id, class: id, hidden: true }));
+  const style = getComputedStyle(document.getElementById(id));
+  return (name) => style.getPropertyValue(name).trim();
 }
 
 /** Calls back when the theme changes, by the system or by the page; returns a function that stops that. */

@@ -1,14 +1,17 @@
 // Saves a view as SVG and PNG (of its picture, a list of shapes) and as CSV (of its rows), each with the signature.
-// In: functions that give what is shown at the moment of saving. Out: the buttons.
+// In: functions that give what is shown at the moment of saving. Out: the buttons. Pictures go into papers and slides:
+// they are light unless the reader asks for dark ones.
 
+import { controlCheck } from "./controls.js";
 import { csvLines } from "./csv_writer.js";
-import { download, el } from "./dom.js";
+import { download, el, paletteColours } from "./dom.js";
 
 const EXPORT_PIXELS = { scale: 2, area: 100e6, side: 16000 }; // the largest image that all browsers can encode
 // eslint-disable-next-line no-control-regex -- these are the characters to be replaced
 const EXPORT_UNFIT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu; // what XML cannot hold
+const EXPORT_OVERRIDE = { ltr: "\u202d", rtl: "\u202e" }; // letters run this way, whatever they are
 
-/** Buttons that save `shown`: {title, name(), recipe(), picture(), rows()}; `others` are further buttons. */
+/** Buttons that save `shown`: {title, name(), recipe(), picture(colours), rows()}; `others` are further buttons. */
 export function fileButtons(shown, others = []) {
   const button = (kind, make) =>
     el("button", {
@@ -18,20 +21,40 @@ export function fileButtons(shown, others = []) {
       text: kind,
       onclick: async () => download(`${shown.name()}.${kind.toLowerCase()}`, await make()),
     });
+  const dark = controlCheck("dark picture", () => {});
+  const colours = () => paletteColours(dark.input.checked ? "dark" : "light");
   return el(
     "div",
     { class: "pair-exports no-print", role: "group", "aria-label": "Save this view" },
     el("span", { class: "soft", text: "Save as" }),
-    button("SVG", () => new Blob([pictureSvg(shown)], { type: "image/svg+xml" })),
-    button("PNG", () => picturePng(shown.picture())),
+    button("SVG", () => new Blob([pictureSvg(shown, colours())], { type: "image/svg+xml" })),
+    button("PNG", () => picturePng(shown.picture(colours()))),
     button("CSV", () => new Blob([csvLines(shown.rows())], { type: "text/csv;charset=utf-8" })),
     ...others,
+    dark.node,
   );
 }
 
-/** The picture as an SVG document. */
-function pictureSvg({ title, recipe, picture }) {
-  const { width, height, shapes } = picture();
+/**
+ * The picture as it is printed, in place of what the screen shows: lines, words and colours belong together whatever the
+ * paper is, and nothing is scrolled out of sight. Made when the browser is about to print.
+ */
+export function printedPicture(shown) {
+  const node = el("div", { class: "print-only" });
+  const fill = () => node.replaceChildren(pictureElement(shown, paletteColours("light")));
+  const clear = () => node.replaceChildren();
+  addEventListener("beforeprint", fill);
+  addEventListener("afterprint", clear);
+  const stop = () => {
+    removeEventListener("beforeprint", fill);
+    removeEventListener("afterprint", clear);
+  };
+  return { node, stop };
+}
+
+/** The picture as an element. */
+function pictureElement({ title, recipe, picture }, colours) {
+  const { width, height, shapes } = picture(colours);
   const root = exportNode(
     "svg",
     { width, height, viewBox: `0 0 ${width} ${height}`, role: "img" },
@@ -39,7 +62,12 @@ function pictureSvg({ title, recipe, picture }) {
     exportNode("desc", { text: exportFit(recipe()) }),
   );
   for (const shape of shapes) root.append(EXPORT_SVG[shape.type](shape));
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(root)}`;
+  return root;
+}
+
+function pictureSvg(shown, colours) {
+  const text = new XMLSerializer().serializeToString(pictureElement(shown, colours));
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${text}`;
 }
 
 /** The picture as a PNG of twice its size, or of the largest size that browsers can encode. */
@@ -66,7 +94,7 @@ const EXPORT_SVG = {
       "stroke-dasharray": dash?.join(" "),
       "stroke-width": strokeWidth,
     }),
-  text: ({ x, y, text, fill, size, weight, font, anchor, length }) =>
+  text: ({ x, y, text, fill, size, weight, font, anchor, length, direction }) =>
     exportNode("text", {
       x: exportRound(x),
       y: exportRound(y),
@@ -75,25 +103,26 @@ const EXPORT_SVG = {
       "font-weight": weight,
       "font-family": font,
       "text-anchor": anchor,
+      direction,
+      "unicode-bidi": direction && "bidi-override", // the places of the letters are known, no rule may change them
       textLength: length && exportRound(length),
       lengthAdjust: length && "spacingAndGlyphs",
       text: exportFit(text),
     }),
-  curve: ({ from, to, control, stroke, width, dash, alpha }) =>
+  curve: ({ from, to, control, stroke, width, dash }) =>
     exportNode("path", {
       d: `M${exportPoints(from.x, from.y)}C${exportPoints(...control, to.x, to.y)}`,
       fill: "none",
       stroke,
       "stroke-width": width,
       "stroke-dasharray": dash.length ? dash.join(" ") : null,
-      "stroke-opacity": alpha.toFixed(3),
     }),
-  dashes: ({ x, y, width, stroke }) =>
+  strokes: ({ lines, stroke, width, dash }) =>
     exportNode("path", {
-      d: `M${exportRound(x)} ${exportRound(y)}h${exportRound(width)}`,
+      d: lines.map(([x1, y1, x2, y2]) => `M${exportPoints(x1, y1)}L${exportPoints(x2, y2)}`).join(""),
       stroke,
-      "stroke-width": 2,
-      "stroke-dasharray": "4 3",
+      "stroke-width": width,
+      "stroke-dasharray": dash?.join(" "),
     }),
   wave: (shape) =>
     exportNode("path", {
@@ -121,14 +150,19 @@ const EXPORT_CANVAS = {
       context.stroke();
     }
   },
-  text: (context, { x, y, text, fill, size, weight, font, anchor }) => {
+  text: (context, { x, y, text, fill, size, weight, font, anchor, length, direction }) => {
+    context.save();
     context.font = `${weight} ${size}px ${font}`;
     context.textAlign = anchor === "middle" ? "center" : "left";
+    context.direction = direction ?? "ltr";
     context.fillStyle = fill;
-    context.fillText(text, x, y);
+    context.translate(x, y);
+    const written = direction ? `${EXPORT_OVERRIDE[direction]}${text}\u202c` : text;
+    if (length) context.scale(length / context.measureText(written).width || 1, 1);
+    context.fillText(written, 0, 0);
+    context.restore();
   },
-  curve: (context, { from, to, control, stroke, width, dash, alpha }) => {
-    context.globalAlpha = alpha;
+  curve: (context, { from, to, control, stroke, width, dash }) => {
     context.strokeStyle = stroke;
     context.lineWidth = width;
     context.setLineDash(dash);
@@ -136,15 +170,16 @@ const EXPORT_CANVAS = {
     context.moveTo(from.x, from.y);
     context.bezierCurveTo(...control, to.x, to.y);
     context.stroke();
-    context.globalAlpha = 1;
   },
-  dashes: (context, { x, y, width, stroke }) => {
+  strokes: (context, { lines, stroke, width, dash }) => {
     context.strokeStyle = stroke;
-    context.lineWidth = 2;
-    context.setLineDash([4, 3]);
+    context.lineWidth = width;
+    context.setLineDash(dash ?? []);
     context.beginPath();
-    context.moveTo(x, y);
-    context.lineTo(x + width, y);
+    for (const [x1, y1, x2, y2] of lines) {
+      context.moveTo(x1, y1);
+      context.lineTo(x2, y2);
+    }
     context.stroke();
   },
   wave: (context, shape) => {

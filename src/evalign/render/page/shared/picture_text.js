@@ -3,13 +3,20 @@
 
 export const PICTURE_MARGIN = 24;
 const PICTURE_LINE = 4; // pixels by which tops on one line may differ
+const PICTURE_TOUCH = 2; // pixels between two letters that follow each other
+const PICTURE_RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const PICTURE_MONO = "ui-monospace, 'Liberation Mono', monospace";
 
-/** The words, cut at blanks and line ends only, so that letters stay joined whatever the units are. */
+/**
+ * The words, cut at blanks and line ends only, so that letters stay joined whatever the units are; in text of both
+ * directions also where the direction turns, so that every letter stands where the page has it.
+ */
 export function pictureWords(shapes, text, place, colours) {
   const corner = text.getBoundingClientRect();
   const [dx, dy] = [place.x - corner.left, place.y - corner.top];
-  const put = (word, rect, node) => {
+  const turns = text.matches(":dir(rtl)") || PICTURE_RIGHT_TO_LEFT.test(text.textContent);
+  const usual = text.matches(":dir(rtl)") ? "rtl" : "ltr";
+  const put = (word, rect, node, way) => {
     const style = getComputedStyle(node.parentElement);
     shapes.push({
       type: "text",
@@ -22,9 +29,13 @@ export function pictureWords(shapes, text, place, colours) {
       font: style.fontFamily,
       fill: node.parentElement.closest(".pair-cut") ? colours("--soft") : colours("--ink"),
       weight: 400,
+      direction: turns ? (way ?? usual) : undefined,
     });
   };
-  for (const run of pictureRuns(text)) for (const line of pictureLines(run)) put(line.text, line.rect, run[0].node);
+  for (const run of pictureRuns(text)) {
+    const parts = turns ? pictureTurns(run) : pictureLines(run);
+    for (const part of parts) put(part.text, part.rect, run[0].node, part.way);
+  }
   for (const mark of text.querySelectorAll(".pair-mark")) {
     const rect = mark.getBoundingClientRect();
     const label = { fill: colours("--soft"), size: 11, anchor: "middle" };
@@ -52,12 +63,6 @@ function pictureRuns(paragraph) {
 
 /** The parts of a run on each line: [{text, rect}]; measured by its letters, not by the boxes around them. */
 function pictureLines(run) {
-  const range = document.createRange();
-  const measured = (node, start, stop) => {
-    range.setStart(node, start);
-    range.setEnd(node, stop);
-    return range.getClientRects();
-  };
   const lines = [];
   const put = (text, { left, right, top, bottom }) => {
     const last = lines.at(-1);
@@ -67,18 +72,57 @@ function pictureLines(run) {
     } else lines.push({ text, rect: { left, right, top, bottom } });
   };
   for (const { node, start, stop } of run) {
-    const rects = measured(node, start, stop);
+    const rects = pictureRects(node, start, stop);
     if (rects.length === 1) put(node.data.slice(start, stop), rects[0]);
-    else {
-      let place = start;
-      for (const char of node.data.slice(start, stop)) {
-        const [rect] = measured(node, place, place + char.length);
-        if (rect) put(char, rect);
-        place += char.length;
-      }
-    }
+    else for (const letter of pictureLetters({ node, start, stop })) put(letter.text, letter.rect);
   }
   return lines;
+}
+
+/** The parts of a run whose letters follow each other in one direction on one line: [{text, rect, way}]. */
+function pictureTurns(run) {
+  /** @type {{text: string, rect: any, way?: string}[]} */
+  const parts = [];
+  let before = null;
+  for (const { text, rect } of run.flatMap(pictureLetters)) {
+    const last = parts.at(-1);
+    const mark = last && rect.right - rect.left < 0.5; // a mark on the letter before
+    const way = before && pictureWay(before, rect);
+    if (mark || (way && (last.way ?? way) === way)) {
+      last.text += text;
+      last.way ??= mark ? undefined : way;
+      last.rect.left = Math.min(last.rect.left, rect.left);
+      last.rect.right = Math.max(last.rect.right, rect.right);
+    } else parts.push({ text, rect: { left: rect.left, right: rect.right, top: rect.top, bottom: rect.bottom } });
+    if (!mark) before = rect;
+  }
+  return parts;
+}
+
+/** Where the second letter follows the first: "ltr", "rtl", or null if it does not follow it. */
+function pictureWay(first, second) {
+  if (Math.abs(first.top - second.top) >= PICTURE_LINE) return null;
+  if (Math.abs(second.left - first.right) < PICTURE_TOUCH) return "ltr";
+  return Math.abs(first.left - second.right) < PICTURE_TOUCH ? "rtl" : null;
+}
+
+/** Every letter of a stretch of text that has a place: [{text, rect}]. */
+function pictureLetters({ node, start, stop }) {
+  const letters = [];
+  let place = start;
+  for (const text of node.data.slice(start, stop)) {
+    const [rect] = pictureRects(node, place, place + text.length);
+    if (rect) letters.push({ text, rect });
+    place += text.length;
+  }
+  return letters;
+}
+
+function pictureRects(node, start, stop) {
+  const range = document.createRange();
+  range.setStart(node, start);
+  range.setEnd(node, stop);
+  return range.getClientRects();
 }
 
 /** One line of text as a shape. */
