@@ -7,8 +7,12 @@ import pytest
 
 from batch_jobs import StopError, after_shards, content, ids, made_rows, run, stop, write_rows
 from evalign.analysis.scoring import score_source
+from evalign.batch.job import StoredJob
 from evalign.batch.manifest import MANIFEST
+from evalign.batch.merge import merge_shards
+from evalign.batch.outputs import decode
 from evalign.batch.run import BUSY
+from evalign.batch.summary import scored_rows
 from evalign.data.rows import Columns, TableFile
 from evalign.encoders.fake import FakeEncoder
 from evalign.errors import FileFormatError, SpecError
@@ -157,6 +161,21 @@ def test_parquet_holds_the_same_scores(tmp_path):
     lines = run(data, tmp_path / "lines", SPECS[1:]).summary
     table = run(data, tmp_path / "table", SPECS[1:], form="parquet").summary
     assert table.to_json() == lines.to_json()
+
+
+def test_parquet_shards_are_merged_one_by_one_with_all_columns(tmp_path):
+    """A shard whose rows all failed under SARI, which needs sources, has no column for it."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [row | {"source": "the cat sat"} if number < 1024 else row for number, row in enumerate(made_rows(1100))]
+    data = write_rows(tmp_path / "in.jsonl", rows)
+    run(data, tmp_path / "out", ("rouge1", "sari"), form="parquet")
+    job = StoredJob.open(tmp_path / "out")
+    merge_shards(job, tmp_path / "all.parquet")
+    merged = parquet.ParquetFile(tmp_path / "all.parquet")
+    assert merged.num_row_groups == 2
+    assert {"score.f1", "score.score"} <= set(merged.schema_arrow.names)
+    assert merged.read().num_rows == 2200
+    assert list(decode(tmp_path / "all.parquet")) == list(scored_rows(job))
 
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path):

@@ -13,7 +13,9 @@ import pytest
 
 from batch_jobs import command, content, ids, kill_at_random, made_rows, run, write_rows
 from evalign.batch.manifest import Manifest
+from evalign.encoders.loading import keep_embeddings
 from evalign.errors import FileFormatError, InputError
+from kept_embeddings import forget, packs
 
 pytestmark = [
     pytest.mark.slow,
@@ -158,6 +160,35 @@ def test_a_killed_driver_with_two_workers_resumes(tmp_path):
         process.kill()
     run_again = subprocess.run(two, capture_output=True, text=True, check=False)
     assert run_again.returncode == 0, run_again.stderr
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
+def test_two_runs_at_once_one_works_and_one_is_refused(tmp_path):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(6000))
+    run(data, tmp_path / "whole", FAKE)
+    same = command(data, tmp_path / "out", FAKE[0], "--workers", "1")
+    both = [subprocess.Popen(same, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    ended = sorted((process.communicate()[1], process.returncode) for process in both)
+    assert {code for _, code in ended} <= {0, 2}
+    assert all(code == 0 or "another run is working in this folder" in said for said, code in ended)
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
+def test_damaged_packs_of_vectors_change_nothing(tmp_path, caplog):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(1500))
+    keep_embeddings(tmp_path / "kept")
+    try:
+        run(data, tmp_path / "whole", FAKE)
+        forget()
+        for pack in packs(tmp_path / "kept"):
+            content_of = bytearray(pack.read_bytes())
+            content_of[len(content_of) // 2] ^= 255
+            pack.write_bytes(content_of)
+        run(data, tmp_path / "out", FAKE)
+    finally:
+        keep_embeddings(None)
+        forget()
+    assert "encoded again" in caplog.text
     assert content(tmp_path / "out") == content(tmp_path / "whole")
 
 

@@ -42,7 +42,7 @@ def json_line(plain: dict[str, Any]) -> bytes:
 def check_format(form: str) -> None:
     """Raises now if Parquet cannot be written here."""
     if form == "parquet":
-        _pyarrow()
+        import_pyarrow("writing Parquet")
 
 
 def encode(rows: Sequence[ScoredRow], form: str) -> bytes:
@@ -66,7 +66,7 @@ def _from_jsonl(path: Path) -> Iterator[dict[str, Any]]:
 
 def _to_parquet(rows: Sequence[ScoredRow]) -> bytes:
     """Columns system, metric, id, one per field, flags with their counts, statistics, error."""
-    arrow = _pyarrow()
+    arrow = import_pyarrow("writing Parquet")
     fields = sorted({name for row in rows for name in row.segment.scores})
     names = arrow.string()
     schema = arrow.schema(
@@ -86,19 +86,20 @@ def _to_parquet(rows: Sequence[ScoredRow]) -> bytes:
 
 
 def _from_parquet(path: Path) -> Iterator[dict[str, Any]]:
-    for batch in _pyarrow().parquet.ParquetFile(path).iter_batches():
+    for batch in import_pyarrow("reading Parquet").parquet.ParquetFile(path).iter_batches():
         for line in batch.to_pylist():
             scores = {key.partition(".")[2]: line[key] for key in line if key.startswith("score.")}
             scores = {name: value for name, value in scores.items() if value is not None}
             yield line | {"scores": scores, "counts": dict(line["flags"])}
 
 
-def _pyarrow() -> Any:
+def import_pyarrow(what: str) -> Any:
+    """The module with its Parquet part; an error that names the extra that `what` needs if it is not installed."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise MissingExtraError("writing Parquet", "data") from error
+        raise MissingExtraError(what, "data") from error
     return pyarrow
 
 

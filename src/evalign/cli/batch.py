@@ -10,17 +10,17 @@ from typing import Any
 
 import click
 
-from evalign.atomic_files import whole_file
 from evalign.batch.engine import Engine
 from evalign.batch.job import JOB, StoredJob
 from evalign.batch.job_rows import JobRows, finished_entries, state
 from evalign.batch.local_engine import LocalEngine
 from evalign.batch.manifest import Manifest
+from evalign.batch.merge import merge_shards
 from evalign.batch.outputs import ENCODERS
 from evalign.batch.ray_engine import PATIENCE, RayEngine
 from evalign.batch.report import job_document
 from evalign.batch.run import Request, run_job
-from evalign.batch.summary import Summary, shard_file, summarise, write_summary
+from evalign.batch.summary import Summary, summarise, write_summary
 from evalign.batch.worker import Work
 from evalign.cli.inputs import column_options
 from evalign.cli.options import embeddings_option, metrics_option, parse_metrics, print_result
@@ -142,7 +142,7 @@ def merge(folder: Path, target: Path | None) -> None:
     summary = summarise(job, finished_entries(job))
     write_summary(job, summary)
     if target is not None:
-        _join(job, target)
+        merge_shards(job, target)
         click.echo(f"{target}: {summary.rows - summary.failed} rows scored, {summary.failed} failed", err=True)
     _tell(summary)
 
@@ -173,17 +173,3 @@ def _tell(summary: Summary) -> None:
             "rows are scored, and resampled together",
             err=True,
         )
-
-
-def _join(job: StoredJob, target: Path) -> None:
-    """The shards' rows as one file."""
-    if job.form == "jsonl":
-        with whole_file(target, binary=True) as stream:
-            for number in range(job.shards):
-                stream.write(shard_file(job, number).read_bytes())
-        return
-    import pyarrow.parquet
-
-    tables = [pyarrow.parquet.read_table(shard_file(job, number)) for number in range(job.shards)]
-    with whole_file(target, binary=True) as stream:
-        pyarrow.parquet.write_table(pyarrow.concat_tables(tables, promote_options="default"), stream)
