@@ -18,7 +18,7 @@ from evalign.metrics.registry import METRICS, metric_class
 
 ROOT = Path(evalign.__file__).parent
 LEVELS = [
-    ("types", "errors", "atomic_files", "cancellation", "folder_lock", "malloc_trim", "version"),
+    ("types", "errors", "atomic_files", "cancellation", "folder_lock", "installed", "malloc_trim", "version"),
     ("text", "matching", "stats"),
     ("encoders", "losses"),
     ("metrics",),

@@ -32,6 +32,7 @@ COMMANDS = {
     "study": "Repeat a paper's experiment: figures, numbers, a page.",
     "embeddings": "Look after token vectors that are kept on disk.",
     "compat": "Take the arguments of bert-score, rouge-score, sacrebleu.",
+    "doctor": "Say what is installed and missing; test that scores are right.",
     "metrics": "List the metrics and their options.",
     "models": "List the models here, and get the others.",
 }
@@ -58,9 +59,19 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="evalign")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda *given: _version(*given),
+              help="Print the version, and those of the libraries that decide numbers.")  # fmt: skip
 def cli() -> None:
     """Judge generated text by aligning it with reference text."""
+
+
+def _version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
+    if asked and not context.resilient_parsing:
+        from evalign.installed import deciding_versions
+
+        libraries = ", ".join(f"{library} {version}" for library, version in deciding_versions().items())
+        click.echo(f"evalign, version {__version__} ({libraries})")
+        context.exit()
 
 
 def main(arguments: list[str] | None = None) -> Any:
