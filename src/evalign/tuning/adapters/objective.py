@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evalign.tuning.adapters.trainee import AdapterTrainee, ReadText
 
 Tensor = torch.Tensor
-FITTED = 2000  # pairs that the output layer is fitted to before the first step
+FITTED = 500  # pairs that the output layer is fitted to before the first step: it has four numbers
 SMALLEST = 0.02  # of a fitted weight: one of 0 would hardly move
 UNRELATED = -2.0  # deviations of the ratings that a text of another pair may reach
 Compared = tuple[str, str]  # candidate and reference
