@@ -9,7 +9,7 @@ import pytest
 import evalign
 from evalign.errors import InputError
 from evalign.render.documents import alignment_document
-from evalign.render.export import SLOT, write_html
+from evalign.render.export import FILES, SLOT, bundle, imported, page_file, write_html
 
 MOST_HEIGHT = 4000  # pixels; a higher view scrolls in its frame
 HOSTILE = "</script><script>document.title='hit'</script><img src=x onerror=\"document.title='hit'\"> \u202e\x00 end"
@@ -142,3 +142,28 @@ def test_a_rating_that_json_cannot_hold_is_left_out():
     text = dataclasses.replace(report, rows=rows).to_html()
     [row] = json.loads(re.search(r'id="evalign-document">(.*?)</script>', text, re.DOTALL)[1])["rows"]
     assert "human" not in row
+
+
+def test_notebook_output_is_small(alignment):
+    shown = alignment._repr_html_()
+    static = shown.partition("<iframe")[0]
+    assert len(static.encode()) < 60_000
+    assert len(shown.encode()) < 93_000  # before its page was packed: 140,000
+
+
+def test_what_is_inlined_lost_nothing_but_comments_and_blanks():
+    for kind, (entry, _styles) in FILES.items():
+        script = bundle(entry).rstrip()
+        assert not re.search(r"^\s|^//|^/\*\*|^$", script, re.MULTILINE), kind
+        whole = "".join(page_file(name).decode() for name in modules_of(entry))
+        strings = re.findall(
+            r'"[^"\n]*"', re.sub(r"^\s*(?://|/\*\*|\*|import|export \{).*$| // .*$", "", whole, flags=re.MULTILINE)
+        )
+        assert [one for one in strings if one not in script] == [], kind
+
+
+def modules_of(entry):
+    found = [entry]
+    for name in found:
+        found += [file for _names, file in imported(name) if file not in found]
+    return found

@@ -81,3 +81,10 @@ def test_an_export_has_every_module_behind_those_it_needs_and_one_slot(kind, vie
 def test_only_the_pages_own_files_are_given(name):
     with pytest.raises(FileNotFoundError):
         page_file(name)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_template_has_text_on_several_lines(name):
+    """`export._compact` takes indentation away, which must mean nothing."""
+    outside = re.sub(r"\$\{[^{}]*\{[^{}]*\}[^{}]*\}", "", source(name))
+    assert [line for line in outside.splitlines() if line.count("`") % 2] == []

@@ -97,7 +97,7 @@ def test_letters_of_a_saved_picture_are_those_of_the_screen(files, open_page, na
         size = slice(0, int(2 * 0.72 * (bottom - top))), slice(0, int(2 * (right - left)))
         first = screen[int(2 * top) :, int(2 * left) :][size]
         second = png[int(2 * y) :, int(2 * x) :][size]
-        if right - left < 12:  # a single letter
+        if right - left < 30:  # too few letters, and frames of neighbours among them
             continue
         inked = [np.convolve((part < 100).sum(axis=0), np.ones(BLUR)) for part in (first, second)]
         alike.append(np.corrcoef(inked)[0, 1])

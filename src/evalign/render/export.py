@@ -3,16 +3,16 @@
     render/page/**/*.js, *.css --bundle--> one script, one style --shell--> HTML --with_document--> the finished file
 
 The modules are the shipped source: they are concatenated in the order of their imports, without the words `import` and
-`export`, so that a name may be declared by one module only. A strict policy allows exactly this script and this style,
-by their hashes. `notebook_html` is what a notebook shows: plain boxes that need no script, and the interactive view in
-a sandboxed frame where scripts may run.
+`export`, so that a name may be declared by one module only, and without comments and indentation. A strict policy
+allows exactly this script and this style, by their hashes. `notebook_html` is what a notebook shows: plain boxes that
+need no script, and the interactive view in a sandboxed frame where scripts may run.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
-import html
 import json
 import posixpath
 import re
@@ -60,14 +60,14 @@ def bundle(entry: str) -> str:
     """The entry module and all it imports as one script, every module behind those it needs."""
     scripts: dict[str, str] = {}
     _collect(entry, scripts, ())
-    return "\n".join(scripts.values())
+    return _compact("\n".join(scripts.values()))
 
 
 @cache
 def shell(kind: str) -> str:
     """The HTML file for one kind of document, with a slot where the document goes."""
     entry, styles = FILES[kind]
-    script, style = bundle(entry), "\n".join(page_file(name).decode() for name in styles)
+    script, style = bundle(entry), _compact_style("\n".join(page_file(name).decode() for name in styles))
     policy = POLICY.format(script=_hash(script), style=_hash(style))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -103,28 +103,31 @@ def notebook_html(document: Mapping[str, Any], static: str) -> str:
     """Static HTML, which any notebook shows, and a frame that takes its place where scripts may run.
 
     The frame may run its own script and nothing else: no cookies, no forms, no navigation, an origin of its own. The
-    few lines outside it set its height to what it reports, and hide the static boxes once it has drawn.
+    few lines outside it unpack its page, set its height to what it reports, and hide the static boxes once it is drawn.
     """
-    frame = html.escape(with_document(document), quote=True)
+    packed = base64.b64encode(gzip.compress(with_document(document).encode(), mtime=0)).decode()
     return (
         f'<div class="evalign"><div class="evalign-static">{static}</div>'
         f'<iframe class="evalign-frame" sandbox="allow-scripts allow-downloads" title="evalign" '
-        f'style="display:none;width:100%;border:0" height="400" srcdoc="{frame}"></iframe>'
-        f"<script>{NOTEBOOK_SCRIPT}</script></div>"
+        f'style="display:none;width:100%;height:0;border:0"></iframe>'
+        f'<script>{NOTEBOOK_SCRIPT}("{packed}");</script></div>'
     )
 
 
-NOTEBOOK_SCRIPT = """(() => {
+NOTEBOOK_SCRIPT = """(async (packed) => {
   const box = document.currentScript.closest(".evalign");
   const frame = box.querySelector(".evalign-frame");
-  frame.style.display = "block";
   addEventListener("message", (event) => {
     const height = event.source === frame.contentWindow && event.data && event.data.evalignHeight;
     if (!Number.isFinite(height) || height <= 0) return;
     frame.style.height = Math.min(height, 4000) + "px";
     box.querySelector(".evalign-static").style.display = "none";
   });
-})();"""
+  const bytes = Uint8Array.from(atob(packed), (char) => char.charCodeAt(0));
+  const page = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  frame.srcdoc = await new Response(page).text();
+  frame.style.display = "block";
+})"""
 
 
 def _collect(name: str, scripts: dict[str, str], importers: tuple[str, ...]) -> None:
@@ -136,6 +139,22 @@ def _collect(name: str, scripts: dict[str, str], importers: tuple[str, ...]) -> 
     for _names, file in imported(name):
         _collect(file, scripts, (*importers, name))
     scripts[name] = re.sub(r"^export ", "", IMPORT.sub("", page_file(name).decode()), flags=re.MULTILINE)
+
+
+def _compact(script: str) -> str:
+    """The same script without comments that have a line of their own or follow a statement, indentation, empty lines.
+
+    Modules keep to it that no template text and no string spans lines (tests/page/test_page_files.py).
+    """
+    for unneeded in (r"^[ \t]*/\*\*(?s:.*?)\*/\n", r"^[ \t]*//.*\n", r"(?<=[;,{}]) // .*$", r"^[ \t]+", r"^\n"):
+        script = re.sub(unneeded, "", script, flags=re.MULTILINE)
+    return script
+
+
+def _compact_style(style: str) -> str:
+    """The same style sheet without comments, and with blanks only where they mean something."""
+    style = re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL))
+    return re.sub(r" ?([{};]) ?", r"\1", style).strip()
 
 
 def _hash(text: str) -> str:
