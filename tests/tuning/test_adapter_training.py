@@ -7,9 +7,10 @@ import pytest
 import torch
 
 import evalign
+import tiny_architectures
 from evalign.encoders.adapter import INDEX, TENSORS, read_adapter
 from evalign.encoders.torch_hf import torch_threads
-from evalign.errors import LayerError, SpecError
+from evalign.errors import LayerError, SpecError, UnsupportedModelError
 from evalign.losses import FORMS, GREEDY
 from evalign.tuning.adapters.settings import ADAPTER_PLAN, MATCHINGS, AdapterSettings
 from evalign.tuning.adapters.trainee import AdapterTrainee
@@ -65,6 +66,24 @@ def test_metrics_give_the_numbers_of_training_without_torch(tiny, tmp_path, fami
     assert single["f1"] == pytest.approx(fields[:, 2].numpy(), abs=1e-5)
     plain = replace(metric, adapter="", layer="1+3").score([pair.first for pair in pairs], ["a"] * len(pairs))
     assert np.abs(plain["f1"] - report["f1"]).max() > 1e-3
+
+
+def test_families_that_run_with_torch_alone(tmp_path):
+    directory, pairs = tiny_architectures.build("modernbert", tmp_path / "modernbert"), rated_pairs(16)
+    model = AdapterTrainee(str(directory), AdapterSettings(rank=2, layer="last"))
+    train_to(tmp_path / "adapter", model, RatedPairs(pairs, "as they are", {}), PLAN)
+    metric = evalign.BERTScore(model=str(directory), adapter=str(tmp_path / "adapter"), threads=1)
+    report = metric.score([pair.first for pair in pairs], [pair.second for pair in pairs])
+    with torch.no_grad():
+        read = model.read([text for pair in pairs for text in pair.texts])
+        fields = model.objective("")._matched([(pair.first, pair.second) for pair in pairs], read)
+    assert report["f1"] == pytest.approx(fields[:, 2].numpy(), abs=1e-5)
+
+
+def test_a_model_without_linear_layers_is_refused(tmp_path):
+    directory = tiny_architectures.build("gpt2", tmp_path / "gpt2")  # whose layers are convolutions
+    with pytest.raises(UnsupportedModelError, match="no linear layer"):
+        AdapterTrainee(str(directory), AdapterSettings(layer="2"))
 
 
 def test_it_learns_and_leaves_the_encoder_as_it_was(tiny, tmp_path):

@@ -126,8 +126,8 @@ class Adapter:
     def token_weights(self, embedded: Embedded, layers: tuple[int, ...]) -> Floats:
         """How important each token is, 1 where nothing was learned; `layers` are those of the vectors."""
         places = [layers.index(layer) for layer in self.layers]
-        unit = embedded.vectors[places] / embedded.norms[places][:, :, None]
-        return np.asarray(np.exp(np.einsum("ld,ltd->t", self.importance.astype(np.float64), unit)))
+        along = np.einsum("ld,ltd->lt", self.importance, embedded.vectors[places], dtype=np.float64)
+        return np.asarray(np.exp((along / embedded.norms[places]).sum(axis=0)))
 
     def save(self, folder: Path) -> None:
         """Writes both files into an existing folder."""

@@ -153,7 +153,7 @@ class AdapterTrainee:
         if not changes:
             label, layers = self._texts.located.label, "+".join(map(str, self.layers))
             raise UnsupportedModelError(
-                f"{label}: no linear layer lies below layer {layers}, so nothing can be adapted"
+                f"{label}: no linear layer (torch.nn.Linear) lies below layer {layers}, so that nothing can be adapted"
             )
         return changes
 
