@@ -98,6 +98,7 @@ def test_williams_and_no_test():
         ({"statistics": ("spa",), "level": "system"}, "no test is known for spa"),
         ({"average": "mean"}, "average=mean"),
         ({"fewest": 1}, "at least 2 rows"),
+        ({"constant": "nan"}, "constant=nan"),
     ],
 )
 def test_plans_that_make_no_sense(options, said):

@@ -22,7 +22,7 @@ from evalign.stats.pairs import darr, tie_calibrated_accuracy
 from evalign.stats.significance import permutation_test, williams, williams_from_correlations
 from evalign.stats.soft_pairs import system_p_values
 
-TWO, MICRO_TWO = Averaging(fewest=2), Averaging(micro=True, fewest=2)
+TWO, MICRO_TWO, ZEROS_TWO = Averaging(fewest=2), Averaging(micro=True, fewest=2), Averaging(fewest=2, zeros=True)
 SYSTEM, ITEM = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2]  # two systems of three items
 GOLD, METRIC = [1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 3, 7]
 WILD = [2, 1, 8, 3, 5, 6]
@@ -80,10 +80,10 @@ def calibrated(gold, metric, items=None):
     return found.accuracy.value, by_item(lambda g, m: acc23(g, m, found.epsilon), gold, metric, items)
 
 
-def permuted(statistic, level_of=None):
+def permuted(statistic, level_of=None, averaging=TWO):
     """The difference that the permutation test reports, from the peer's two metrics; its p-value is above 0."""
     rated = Rated(FIRST, PERMUTED, documents=level_of)
-    function = level_function(rated, statistic, "segment" if level_of is None else "summary", TWO)
+    function = level_function(rated, statistic, "segment" if level_of is None else "summary", averaging)
     found = permutation_test(SECOND, FIRST, PERMUTED, function, RESAMPLING)
     assert 0 < found.p_value <= 1
     assert found.swaps <= 1000
@@ -96,13 +96,14 @@ def swapped(first, second, gold, tuned):
     return found.difference
 
 
-def means_apart(statistic, gold, first, second, groups):
-    """The difference of scipy's statistic averaged over groups; those with constant scores have none, as there."""
+def means_apart(statistic, gold, first, second, groups, zeros=False):
+    """The difference of scipy's statistic averaged over groups; those with constant scores have none, or 0."""
     values = []
     for metric in (second, first):
         parts = [np.flatnonzero(np.equal(groups, group)) for group in dict.fromkeys(groups)]
         rows = [(np.take(gold, part), np.take(metric, part)) for part in parts]
-        values.append(np.mean([statistic(*row)[0] for row in rows if all(np.ptp(column) for column in row)]))
+        defined = [statistic(*row)[0] for row in rows if all(np.ptp(column) for column in row)]
+        values.append(np.sum(defined) / (len(rows) if zeros else len(defined)))
     return values[0] - values[1]
 
 
@@ -139,6 +140,8 @@ VALUES = [  # id, value here, value there, tolerance
     ("CorrelationTest.testKendallWithTiesOpt", lambda: calibrated(TIED, TIED_METRIC)[0], 0.7, 1e-12),
     ("AverageCorrelationTest.testAverageByNone", lambda: averaged("pearson", GOLD, [2, 1, 4, 3, 5, 6]),
      pearsonr(GOLD, [2, 1, 4, 3, 5, 6])[0], 1e-12),
+    ("AverageCorrelationTest.testAverageByNoneNoFiltering", lambda: pearson([2, 1, 4, 3, 5, 6], GOLD),
+     pearsonr(GOLD, [2, 1, 4, 3, 5, 6])[0], 1e-12),
     ("AverageCorrelationTest.testMissingEntries", lambda: averaged("pearson", [1, 3, 4, 5, 6], [2, 4, 3, 5, 6]),
      pearsonr([1, 3, 4, 5, 6], [2, 4, 3, 5, 6])[0], 1e-12),
     ("AverageCorrelationTest.testAverageBySystem", lambda: averaged("pearson", GOLD, WILD, SYSTEM),
@@ -147,6 +150,8 @@ VALUES = [  # id, value here, value there, tolerance
     ("AverageCorrelationTest.testAverageByItemWithMissingEntries",
      lambda: averaged("pearson", [1, 3, 4, 5, 6], [2, 8, 3, 5, 6], [0, 2, 0, 1, 2]), (1 - 1) / 2, 1e-9),
     ("AverageCorrelationTest.testNaNHandling", lambda: averaged("pearson", GOLD, [2, 2, 2, 4, 5, 6], SYSTEM), 1, 1e-7),
+    ("AverageCorrelationTest.testNaNHandlingWithZeros",
+     lambda: averaged("pearson", GOLD, [2, 2, 2, 4, 5, 6], SYSTEM, ZEROS_TWO), 0.5, 1e-7),
     ("AverageCorrelationTest.testMicroAveraging",
      lambda: averaged("pearson", [1, 3, 4, 5, 6], [2, 8, 3, 5, 6], [0, 0, 1, 1, 1], MICRO_TWO),
      (2 * pearsonr([1, 3], [2, 8])[0] + 3 * pearsonr([4, 5, 6], [3, 5, 6])[0]) / 5, 1e-12),
@@ -179,6 +184,8 @@ VALUES = [  # id, value here, value there, tolerance
      pearsonr(SECOND, PERMUTED)[0] - pearsonr(FIRST, PERMUTED)[0], 1e-9),
     ("PermutationSigDiffTest.testPearsonSysNoEarlyStop", lambda: permuted("pearson", OF_FOUR),
      means_apart(pearsonr, PERMUTED, FIRST, SECOND, OF_FOUR), 1e-7),
+    ("PermutationSigDiffTest.testPearsonSysNoEarlyStopNan0", lambda: permuted("pearson", OF_FOUR, ZEROS_TWO),
+     means_apart(pearsonr, PERMUTED, FIRST, SECOND, OF_FOUR, zeros=True), 1e-7),
     ("PermutationSigDiffTest.testPearsonItemNoEarlyStop", lambda: permuted("pearson", OF_TWO),
      means_apart(pearsonr, PERMUTED, FIRST, SECOND, OF_TWO), 1e-9),
     ("PermutationSigDiffTest.testKendallItemWithEarlyStop", lambda: permuted("kendall", OF_TWO),

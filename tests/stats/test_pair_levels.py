@@ -42,6 +42,24 @@ def test_micro_averaging():
     assert by_item.mean.flags == ("left out: 1 groups without a value",)
 
 
+def test_constant_groups_count_as_zero_where_asked():
+    """Three groups: one agrees fully, in one the scores are constant, in one the ratings."""
+    scores, human = [1, 2, 3, 5, 5, 5, 1, 2, 3], [1, 2, 3, 1, 2, 3, 4, 4, 4]
+    groups = np.repeat(["all", "scores", "ratings"], 3)
+    zeros = Averaging(zeros=True)
+    left_out = agreement_by(Rated(scores, human), groups).mean
+    assert (left_out.value, left_out.n) == (pytest.approx(1), 1)
+    found = agreement_by(Rated(scores, human), groups, resampling=FEW, averaging=zeros)
+    assert (found.mean.value, found.mean.n) == (pytest.approx(1 / 3), 3)
+    assert found.mean.high == pytest.approx(1 / 3)  # on every resample two of three groups are 0
+    assert found.groups["scores"].flags
+    summary = agreement(Rated(scores, human, groups), "pearson", "summary", FEW, zeros)
+    assert summary.value == pytest.approx(1 / 3)
+    assert summary.flags == ("counted as 0: 2 documents with constant scores",)
+    compute = level_function(Rated(scores, human, groups), "pearson", "summary", zeros)
+    assert compute(np.array([scores], dtype=float)) == pytest.approx([1 / 3])
+
+
 def test_calibrated_accuracy_of_systems():
     """As of rows, where each mean is that of one row."""
     gold, metric = [1, 2, 2, 3, 4], [2, 1, 1.5, 5, 3]

@@ -135,7 +135,8 @@ def _mean_over_groups(table: RatedTable, plan: Plan, human: Floats) -> Callable[
     sizes = plan.averaging.sizes([len(rows) for rows, _ in parts])
 
     def mean(scores: Floats) -> Floats:
-        values = mean_of_defined(np.stack([function(scores[:, rows]) for rows, function in parts]), sizes)
+        groups = np.stack([function(scores[:, rows]) for rows, function in parts])
+        values = mean_of_defined(plan.averaging.filled(groups), sizes)
         return np.where(np.isfinite(values), values, 0.0)
 
     return mean

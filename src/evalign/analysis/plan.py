@@ -20,6 +20,7 @@ STATISTICS = (*CORRELATIONS, *PAIR_STATISTICS, SOFT)
 PAIR_ACCURACIES = ("accuracy", "acc-eq")
 AVERAGES = ("macro", "micro")
 MISSING = ("rows", "cells")
+CONSTANT = ("left-out", "zero")
 TESTS = ("permutation", "williams", "none")
 
 
@@ -28,7 +29,8 @@ class Plan:
     """What is asked for. The first statistic ranks the metrics; `by` averages over groups, `document` is resampled.
 
     `item` names the source text whose rows the statistics of pairs compare (without it the document, else the
-    references). `average=micro` weighs groups and documents by their rows; `fewest` is the least number of rows of one.
+    references). `average=micro` weighs groups and documents by their rows; `fewest` is the least number of rows of one;
+    `constant` is what one counts whose scores or ratings are all the same, and so have no correlation.
     """
 
     statistics: tuple[str, ...] = ("pearson", "spearman", "kendall")
@@ -42,11 +44,12 @@ class Plan:
     item: str | None = None
     average: str = "macro"
     fewest: int = FEWEST_ROWS
+    constant: str = "left-out"
 
     @property
     def averaging(self) -> Averaging:
         """How groups and documents are averaged."""
-        return Averaging(self.average == "micro", self.fewest)
+        return Averaging(self.average == "micro", self.fewest, self.constant == "zero")
 
     def __post_init__(self) -> None:
         for what, value, known in (
@@ -54,6 +57,7 @@ class Plan:
             ("level", self.level, LEVELS),
             ("test", self.test, TESTS),
             ("average", self.average, AVERAGES),
+            ("constant", self.constant, CONSTANT),
         ):
             if value not in known:
                 raise SpecError(f"{what}={value}: {nearest(value, known)}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from evalign.analysis.agreement import judge_pairs, judge_table
-from evalign.analysis.plan import AVERAGES, DARR, MISSING, STATISTICS, TESTS, Plan
+from evalign.analysis.plan import AVERAGES, CONSTANT, DARR, MISSING, STATISTICS, TESTS, Plan
 from evalign.analysis.rated_tables import rate, rate_pairs
 from evalign.analysis.scoring import ScoredSource
 from evalign.atomic_files import whole_file
@@ -41,6 +41,8 @@ from evalign.stats.levels import LEVELS
               help="micro weighs groups and documents by their rows.")  # fmt: skip
 @click.option("--fewest", type=click.IntRange(2), default=3, show_default=True,
               help="Least rows of a group or document; 2 lets items of two systems count.")  # fmt: skip
+@click.option("--constant", type=click.Choice(CONSTANT), default="left-out", show_default=True,
+              help="What a group or document counts whose scores or ratings are all the same.")  # fmt: skip
 @click.option("--missing", type=click.Choice(MISSING), default="rows", show_default=True,
               help="What a missing score costs: the row, or that metric's cell only.")  # fmt: skip
 @click.option("--statistic", "statistics", multiple=True, type=click.Choice(STATISTICS),
@@ -61,7 +63,8 @@ from evalign.stats.levels import LEVELS
 @embeddings_option
 @threads_option
 def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | None, level: str, document: str | None,
-         item: str | None, average: str, fewest: int, missing: str, statistics: tuple[str, ...], test: str,
+         item: str | None, average: str, fewest: int, constant: str, missing: str,
+         statistics: tuple[str, ...], test: str,
          correction: str, alpha: float, samples: int, seed: int, form: str, html: Path | None, folder: Path | None,
          pairs: tuple[str, str] | None, columns: Columns, input_format: str | None, threads: int) -> None:  # fmt: skip
     """Judge metrics by their agreement with people.
@@ -86,7 +89,8 @@ def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | No
     metrics = data_metrics(data, specs, threads)
     chosen = {"statistics": statistics} if statistics else {}
     plan = Plan(level=level, by=by, document=document, resampling=Resampling(samples, seed), test=test,
-                correction=correction, alpha=alpha, item=item, average=average, fewest=fewest, **chosen)  # fmt: skip
+                correction=correction, alpha=alpha, item=item, average=average, fewest=fewest,
+                constant=constant, **chosen)  # fmt: skip
     extra = tuple(name for name in dict.fromkeys((by, document, item)) if name is not None and name != "system")
     columns = replace(columns, extra=extra)
     if pairs is not None:

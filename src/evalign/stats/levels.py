@@ -48,15 +48,21 @@ class Rated:
 class Averaging:
     """How groups and documents are averaged: `micro` weighs each by its rows; those of fewer rows are left out.
 
-    mt-metrics-eval leaves out groups of one row only (`fewest=2`), where each correlation is 1 or -1.
+    mt-metrics-eval leaves out groups of one row only (`fewest=2`), where each correlation is 1 or -1. `zeros` counts a
+    group in which scores or ratings are constant as 0, as its replace_nans_with_zeros; else it is left out.
     """
 
     micro: bool = False
     fewest: int = FEWEST_ROWS
+    zeros: bool = False
 
     def sizes(self, rows: Sequence[int]) -> Floats | None:
         """The weight of each group from its number of rows; None where all weigh the same."""
         return np.array(rows, dtype=np.float64) if self.micro else None
+
+    def filled(self, values: Floats) -> Floats:
+        """The values of groups, with zeros for NaN if such groups count as 0."""
+        return np.nan_to_num(values) if self.zeros else values
 
 
 MACRO = Averaging()
@@ -112,12 +118,15 @@ def agreement_by(
         try:
             prepared = _prepared(_part(rated, rows), statistic, level, averaging)
         except UndefinedStatisticError as error:
-            estimates[name] = Estimate(None, len(rows), flags=(str(error),))
+            counted = averaging.zeros and len(rows) >= averaging.fewest
+            estimates[name] = Estimate(0.0 if counted else None, len(rows), flags=(str(error),))
+            sizes += [len(rows)] if counted else []
+            draws += [np.zeros(resampling.samples)] if counted and resampling is not None else []
             continue
         estimates[name] = prepared.estimate
         sizes.append(len(rows))
         if resampling is not None:
-            draws.append(prepared.draws(resampling.independent(resampling.stream + code)))
+            draws.append(averaging.filled(prepared.draws(resampling.independent(resampling.stream + code))))
             estimates[name] = with_interval(prepared.estimate, draws[-1], resampling.confidence)
     values = [estimate.value for estimate in estimates.values() if estimate.value is not None]
     left_out = len(estimates) - len(values)
@@ -152,7 +161,8 @@ def level_function(
         raise UndefinedStatisticError(f"no document has {averaging.fewest} rows, so there is nothing to correlate")
     weights = averaging.sizes([len(rows) for rows in documents])
     return lambda scores: mean_of_defined(
-        np.stack([correlate_rows(statistic, scores[:, rows], human[rows]) for rows in documents]), weights
+        averaging.filled(np.stack([correlate_rows(statistic, scores[:, rows], human[rows]) for rows in documents])),
+        weights,
     )
 
 
@@ -221,13 +231,19 @@ def _summary(rated: Rated, scores: Floats, human: Floats, statistic: str, averag
             small += 1
             continue
         try:
-            values.append(_correlated(statistic, scores[rows], human[rows]))
-            rows_of_value.append(len(rows))
+            value: float | None = _correlated(statistic, scores[rows], human[rows])
         except UndefinedStatisticError:
+            value = 0.0 if averaging.zeros else None
             constant += 1
+        if value is not None:
+            values.append(value)
+            rows_of_value.append(len(rows))
     flags = tuple(
-        f"left out: {count} documents {why}"
-        for count, why in ((small, f"of fewer than {averaging.fewest} rows"), (constant, "with constant scores"))
+        f"{what}: {count} documents {why}"
+        for what, count, why in (
+            ("left out", small, f"of fewer than {averaging.fewest} rows"),
+            ("counted as 0" if averaging.zeros else "left out", constant, "with constant scores"),
+        )
         if count
     )
     if not values:

@@ -48,6 +48,7 @@ def agreement_json(agreement: Agreement) -> str:
         "item": plan.item,
         "average": plan.average,
         "fewest": plan.fewest,
+        "constant": plan.constant,
         "samples": plan.resampling.samples,
         "seed": plan.resampling.seed,
         "confidence": plan.resampling.confidence,
