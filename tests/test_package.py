@@ -26,7 +26,7 @@ LEVELS = [
     ("analysis", "tuning", "render"),
     ("studies", "batch"),
     ("testing",),
-    ("server", "cli", "__main__"),
+    ("server", "cli", "integrations", "__main__"),
 ]
 LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
 TORCH_FILES = (
@@ -35,7 +35,7 @@ TORCH_FILES = (
     "encoders/likelihood/output_layer.py",
     "losses.py",
 )
-TORCH_FOLDERS = ("matching/soft/", "tuning/")
+TORCH_FOLDERS = ("matching/soft/", "tuning/", "integrations/")
 DRAWN = {
     "types/alignment.py": ("Alignment",),
     "types/scores.py": ("Report",),

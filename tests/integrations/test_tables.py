@@ -1,0 +1,55 @@
+"""Frames and batches of datasets: evalign's own numbers as columns."""
+
+import pandas
+import pytest
+
+import evalign
+from evalign.errors import InputError
+from evalign.integrations.tables import add_scores, batch_scorer
+
+COLUMNS = {
+    "candidate": ["a cat", "the dogs bark at night, all of them", "x", "", "Grüße aus Köln and more"],
+    "references": ["the cat", "dogs bark", "y z", "nothing", "Grüße aus Köln"],
+    "other": ["one cat", "the dogs barked", "x y", "no", "Grüße"],
+}
+BOTH = list(zip(COLUMNS["references"], COLUMNS["other"], strict=True))
+
+
+def frames():
+    yield pandas.DataFrame(COLUMNS)
+    polars = pytest.importorskip("polars")
+    yield polars.DataFrame(COLUMNS)
+
+
+@pytest.mark.parametrize("spec", ["bertscore(model=fake)", "rougeL"])
+def test_columns_are_evaligns_own_numbers(spec):
+    judge = evalign.metric(spec)
+    report = judge.score(COLUMNS["candidate"], BOTH)
+    for frame in frames():
+        scored = add_scores(frame, spec, reference=["references", "other"])
+        assert type(scored) is type(frame)
+        assert list(frame.columns) == list(COLUMNS)
+        for field in report.fields:
+            assert scored[f"{judge.name}_{field}"].to_list() == report[field].tolist()
+
+
+def test_a_column_of_lists():
+    frame = pandas.DataFrame({"candidate": COLUMNS["candidate"], "references": [list(pair) for pair in BOTH]})
+    expected = evalign.metric("chrf").score(COLUMNS["candidate"], BOTH)["score"]
+    assert add_scores(frame, "chrf")["chrf_score"].tolist() == expected.tolist()
+
+
+def test_a_batch_of_a_dataset():
+    found = batch_scorer("rouge1")(COLUMNS)
+    report = evalign.metric("rouge1").score(COLUMNS["candidate"], COLUMNS["references"])
+    assert found == {f"rouge1_{field}": report[field].tolist() for field in report.fields}
+
+
+def test_bad_input_is_one_sentence():
+    frame = pandas.DataFrame(COLUMNS)
+    with pytest.raises(InputError, match="no column 'gold'; the columns are candidate, references, other"):
+        add_scores(frame, "rouge1", reference="gold")
+    with pytest.raises(InputError, match="counts IDF over the whole corpus"):
+        batch_scorer("bertscore(model=fake, idf=references)")
+    with pytest.raises(InputError, match="expected a string"):
+        add_scores(frame.assign(candidate=[None, 1.5, "a", "b", "c"]), "rouge1")
