@@ -16,7 +16,11 @@ from evalign.errors import InputError, MissingExtraError, SpecError
 OBJECT_STORE_BYTES = 100 * 2**20  # Ray refuses less than 75 MiB
 SPARE_CPUS = 1  # Ray Data may need one for itself; without it a job can wait for ever
 CONNECT_SECONDS = 10
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_gcs_server_port_wait_time_s": "1"}
+MODEST = {  # environment variables of Ray, unless the user has set them
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+    "RAY_gcs_server_port_wait_time_s": "1",
+}
 
 
 class Cluster:
@@ -63,7 +67,7 @@ class Cluster:
 
 
 def _ray() -> Any:
-    for name, value in QUIET.items():
+    for name, value in MODEST.items():
         os.environ.setdefault(name, value)
     try:
         import ray
