@@ -189,7 +189,7 @@ def number(text):
 def test_the_table_has_every_token_of_both_texts(weighted, open_page):
     file, alignments, _ = weighted
     page = open_page(file)
-    table = page.locator(".pair-table")
+    table = page.locator(".pair-more > .pair-table")
     assert table.locator("tbody tr").count() == 0  # built when it is opened
     table.locator("summary").click()
     table.locator("tbody tr").first.wait_for()
@@ -257,3 +257,32 @@ def test_the_rounds_of_a_recursion_are_shown_on_the_heatmap(weighted, open_page)
     choose(page, "greedy")
     settle(page)
     assert control.is_hidden()
+
+
+def test_clauses_that_are_lost_or_extra_are_listed_and_lead_to_their_words(tmp_path, open_page, minilm):
+    texts = (
+        "The council approved the new tram line, and the mayor promised free rides for everyone.",
+        "The council approved the new tram line. Nobody was against it; the vote took an hour.",
+    )
+    file, _, document = pair_file(tmp_path, *texts, spec="bertscore(specials=drop)")
+    page = open_page(file)
+    settle(page)
+    bound = document["similarity_bounds"][1]
+    for name in ("greedy", "exact"):
+        choose(page, name)
+        [matching] = [one for one in document["matchings"] if one["name"] == name]
+        for side in SIDES:
+            spans, values = document[side]["clauses"], matching["clause_values"][side]
+            wanted = sorted(
+                (value, document[side]["text"][slice(*span)]) for value, span in zip(values, spans, strict=True)
+            )
+            listed = page.locator(f".pair-clauses-{side} li").all_inner_texts()
+            assert listed == [f"{text} {four(value)}" for value, text in wanted if value < bound]
+    page.locator(".pair-clauses summary").click()
+    rows = page.locator(".pair-clauses tbody tr")
+    assert rows.count() == sum(len(document[side]["clauses"]) for side in SIDES)
+    page.locator(".pair-clauses-candidate li button").first.click()
+    settle(page)
+    assert page.evaluate("document.activeElement.textContent") == "and"
+    choose(page, "transport")  # has neither precision nor recall
+    assert page.locator(".pair-clauses").is_hidden()

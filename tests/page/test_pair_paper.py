@@ -101,7 +101,7 @@ def test_letters_of_a_saved_picture_are_those_of_the_screen(files, open_page, na
             continue
         inked = [np.convolve((part < 100).sum(axis=0), np.ones(BLUR)) for part in (first, second)]
         alike.append(np.corrcoef(inked)[0, 1])
-    assert len(alike) > 5
+    assert len(alike) >= 3
     assert np.mean(alike) > 0.85, alike
     assert min(alike) > 0.45, alike  # letters in another order have next to nothing in common
 

@@ -125,7 +125,7 @@ def test_hostile_texts_stay_texts(tmp_path, open_page):
     unfold(page)
     page.get_by_label("Subword pieces").check()
     page.get_by_label("Show what changed against").select_option("exact")
-    page.locator(".pair-table summary").click()
+    page.locator(".pair-more > .pair-table summary").click()
     for place in range(page.locator('.pair-unit[data-side="candidate"]').count()):
         unit(page, "candidate", place).dispatch_event("pointerover")
     settle(page)

@@ -21,9 +21,11 @@ from evalign.encoders.tokenizer import utf8
 from evalign.metrics.base import Metric
 from evalign.metrics.registry import METRICS, metric_class
 from evalign.metrics.signature import Signature
+from evalign.render.clause_values import clause_values
 from evalign.render.foreign_text import foreign_text
 from evalign.render.matching_rounds import rounds_of
 from evalign.render.quality import Levels, levels_of, signature_settings
+from evalign.text.clauses import clauses
 from evalign.text.word_numbers import word_numbers
 from evalign.types import Alignment, Floats, Report, Row, Segment, Tokens, corpus_entries
 from evalign.version import __version__
@@ -190,6 +192,7 @@ def _matching(name: str, alignment: Alignment) -> dict[str, Any]:
             "candidate": list(alignment.unmatched_candidate),
             "reference": list(alignment.unmatched_reference),
         },
+        "clause_values": clause_values(alignment),
         "flags": dict(alignment.counts),
     } | ({"rounds": rounds} if rounds else {})
 
@@ -209,6 +212,7 @@ def tokens_document(tokens: Tokens) -> dict[str, Any]:
 
 def _side(tokens: Tokens, weights: Floats) -> dict[str, Any]:
     own = {"words": word_numbers(tokens), "weights": _plain(weights), "windows": list(tokens.borders)}
+    own |= {"clauses": [list(span) for span in clauses(tokens)]}
     return tokens_document(tokens) | own
 
 

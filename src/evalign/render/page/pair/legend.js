@@ -51,14 +51,14 @@ function lineEntries(mode, topk) {
 }
 
 /** All entries: {lines, words, about}; `about` says where the levels come from. */
-export function legendEntries(mode, { baseline, similarity_bounds: bounds, meaningless }, topk = 1) {
+export function legendEntries(mode, { baseline, similarity_bounds: bounds }, topk = 1) {
   const words = [
     ...levelEntries(bounds),
     { kind: "never", text: "never chosen by the other text" },
     { kind: "unknown", text: "unknown to the model" },
   ];
   const about = `Levels are thirds of the way from ${baseline.value.toFixed(2)} to 1; ${baseline.value.toFixed(2)} is ${baseline.from}.`;
-  return { lines: lineEntries(mode, topk), words, about: meaningless ?? about };
+  return { lines: lineEntries(mode, topk), words, about };
 }
 
 /** The legend below the picture. */

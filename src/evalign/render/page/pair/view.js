@@ -8,9 +8,11 @@ import { fourDigits } from "../shared/number_text.js";
 import { fileButtons, printedPicture } from "../shared/picture_files.js";
 import { besideWord, cardHint, pairCard } from "./card.js";
 import { changesReport, compareChoice, pairChanges, scoresTable } from "./changes.js";
+import { clausesSection } from "./clauses.js";
 import { mainScore, matchingSwitch, pairControls } from "./controls.js";
 import { PairFocus } from "./focus.js";
 import { heatSection } from "./heat_section.js";
+import { foldedOptions, pairLayout } from "./layout.js";
 import { legendEntries, pairLegend, pairSentence } from "./legend.js";
 import { pairGrid, pairMatching } from "./match_facts.js";
 import { matchRows, matchTable } from "./match_table.js";
@@ -109,6 +111,7 @@ class PairView {
     this.card = el("section", { class: "pair-card", tabindex: 0, role: "region", "aria-label": "The word in focus" });
     this.legend = el("div", {});
     this.changes = el("section", { class: "pair-section" });
+    this.clauses = clausesSection(this.decoded, (side, token) => this.goToToken(side, token));
     this.allScores = scoresTable(this.doc);
     this.table = matchTable(() => this.matches());
     this.heat?.stop();
@@ -120,30 +123,22 @@ class PairView {
     this.printed?.stop();
     this.printed = printedPicture(shown);
     const files = el("div", { class: "pair-files" }, fileButtons(shown, this.options.saving), this.recipe);
-    const below = [this.legend, this.changes, files, this.heat.node, this.allScores.node, this.table.node];
     const controls = el("div", { class: "pair-controls" }, this.compare.node, ...this.controls.nodes);
-    const aside = [this.scores, this.switch.node, this.folded(controls), this.card];
-    const parts = [
-      this.options.standalone ? el("h1", { text: "Token matches" }) : null,
-      this.doc.meaningless ? el("p", { class: "pair-notice", role: "note", text: this.doc.meaningless }) : null,
-      this.notice.node,
-      el(
-        "div",
-        { class: "pair-main" },
-        el("div", { class: "pair-first" }, this.sentence, this.place, this.printed.node),
-        el("div", { class: "pair-aside" }, ...aside),
-        el("div", { class: "pair-more" }, ...below),
-      ),
-    ];
-    this.root.replaceChildren(el("div", { class: `pair${this.doc.meaningless ? " meaningless" : ""}` }, ...parts));
-  }
-
-  /** The options behind a fold of their own, or in the page's. */
-  folded(controls) {
-    if (!this.options.optionsPlace)
-      return el("details", { class: "pair-options" }, el("summary", { text: "Options" }), controls);
-    this.options.optionsPlace.replaceChildren(controls);
-    return null;
+    const layout = pairLayout(this.doc, this.options, {
+      notices: [this.notice.node],
+      first: [this.sentence, this.place, this.printed.node],
+      aside: [this.scores, this.switch.node, foldedOptions(controls, this.options.optionsPlace), this.card],
+      below: [
+        this.legend,
+        this.changes,
+        this.clauses.node,
+        files,
+        this.heat.node,
+        this.allScores.node,
+        this.table.node,
+      ],
+    });
+    this.root.replaceChildren(layout);
   }
 
   /** Where the slider of the threshold begins. */
@@ -223,6 +218,7 @@ class PairView {
     this.compare.show(this.set);
     this.controls.show(this.set, Boolean(masses));
     this.allScores.show(this.set);
+    this.clauses.show(view.matching);
     this.notice.show(flags);
     this.recipe.textContent = signature;
     const score = ([field, value]) => [el("dt", { text: field }), el("dd", { text: fourDigits(value) })];
@@ -242,12 +238,17 @@ class PairView {
     if (this.set.compare && this.set.compare !== this.set.matching) {
       const before = this.facts(this.set.compare);
       this.changed = pairChanges(this.decoded, this.grid(), before, view);
-      const go = (side, token) => this.focus.goTo(side, this.grid().place[side][token]);
-      this.changes.replaceChildren(...changesReport(this.grid().labels, before, view, this.changed, go));
+      this.changes.replaceChildren(
+        ...changesReport(this.grid().labels, before, view, this.changed, (side, token) => this.goToToken(side, token)),
+      );
     }
     this.changes.hidden = this.changed === null;
     this.sentence.textContent = pairSentence(this.mode(), view, this.set.compare);
     this.legend.replaceChildren(pairLegend(this.mode(), this.doc, this.set.topk));
+  }
+
+  goToToken(side, token) {
+    this.focus.goTo(side, this.grid().place[side][token]);
   }
 
   /** Draws again in the colours of the theme. */
@@ -278,7 +279,8 @@ class PairView {
     const focus = this.focus.pinned();
     const { halves, boxes } = this.stage;
     const lines = everyLine(this.shown(), focus);
-    const legend = legendEntries(this.mode(), this.doc);
+    const { about, ...entries } = legendEntries(this.mode(), this.doc);
+    const legend = { ...entries, about: this.doc.meaningless ?? about };
     const seen = this.doc.meaningless ? greyColours(colours) : colours;
     const [view, { units }] = [this.facts(), this.grid()];
     const bounds = this.doc.similarity_bounds;
