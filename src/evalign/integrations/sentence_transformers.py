@@ -1,0 +1,70 @@
+"""A sentence-transformers evaluator: how well does a metric agree with people while its encoder is being trained?
+
+    evaluator = AgreementEvaluator(candidates, references, ratings, metric="bertscore", name="dev")
+    SentenceTransformerTrainer(..., evaluator=evaluator)
+
+The model is saved to a temporary folder and read from there as evalign reads every model: what is reported is what
+`metric(model=FOLDER)` will give after the training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from evalign.errors import EvalignError, InputError
+from evalign.metrics.registry import metric_class
+from evalign.metrics.rows import make_rows
+from evalign.metrics.spec import parse_spec
+from evalign.stats.correlation import kendall, pearson, spearman
+
+try:
+    from sentence_transformers.sentence_transformer.evaluation import SentenceEvaluator
+except ImportError:  # before version 5.2
+    from sentence_transformers.evaluation import SentenceEvaluator
+
+STATISTICS = {"pearson": pearson, "spearman": spearman, "kendall": kendall}
+
+
+class AgreementEvaluator(SentenceEvaluator):  # type: ignore[misc]  # not seen by the type checker
+    """Correlations of a metric's scores with people's ratings; `spearman` decides which checkpoint is the best."""
+
+    def __init__(
+        self,
+        candidates: Sequence[str],
+        references: Sequence[str] | Sequence[Sequence[str]],
+        ratings: Iterable[float],
+        metric: str = "bertscore",
+        name: str = "",
+    ) -> None:
+        super().__init__()
+        self.primary_metric = "spearman"
+        self.name, self.metric = name, metric
+        self.candidates, self.references = candidates, references
+        self.ratings = np.array(list(ratings), dtype=np.float64)
+        try:
+            rows = make_rows(candidates, references)
+            if len(rows) != len(self.ratings):
+                raise InputError(f"{len(rows)} candidates but {len(self.ratings)} ratings; they must run in parallel")
+            if not np.isfinite(self.ratings).all():
+                raise InputError("ratings: expected finite numbers")
+        except EvalignError as error:
+            raise ValueError(str(error)) from error
+
+    def __call__(
+        self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1
+    ) -> dict[str, float]:
+        """Statistic -> its value for the model as it is now."""
+        name, options = parse_spec(self.metric)
+        with TemporaryDirectory() as folder:
+            model.save(folder, create_model_card=False)
+            judge = metric_class(name).from_options({**options, "model": folder}, name)
+            scores = judge.score(self.candidates, self.references)[judge.main]
+        scores = scores if judge.higher_is_better else -scores
+        found = {statistic: float(value(scores, self.ratings)) for statistic, value in STATISTICS.items()}
+        named: dict[str, float] = self.prefix_name_to_metrics(found, self.name)
+        self.store_metrics_in_model_card_data(model, named, epoch, steps)
+        return named
