@@ -120,6 +120,7 @@ LIGHT: dict[str, tuple[str, ...]] = {
     "rougeW": ("rougeW", "rougeW(mode=rouge155)", "rougeW(weight=2k-1, multiref=max-recall)"),
     "rougeS": ("rougeS", "rougeS(skip=4)"),
     "rougeSU": ("rougeSU", "rougeSU(mode=rouge155, skip=4)"),
+    "gleu": ("gleu", "gleu(tokenize=intl, lowercase=true, min_len=2, max_len=3)"),
     "lcsr": ("lcsr", "lcsr(tokens=ascii, stem=true, stopwords=true, multiref=mean)"),
     "meteor": (
         "meteor",

@@ -32,6 +32,7 @@ from evalign.metrics.evalign_metric import Evalign as Evalign
 from evalign.metrics.learned import Learned as Learned
 from evalign.metrics.lexical.bleu import BLEU as BLEU
 from evalign.metrics.lexical.chrf import ChrF as ChrF
+from evalign.metrics.lexical.gleu import GLEU as GLEU
 from evalign.metrics.lexical.lcsr import LCSR as LCSR
 from evalign.metrics.lexical.meteor.metric import Meteor as Meteor
 from evalign.metrics.lexical.readability import FKGL as FKGL

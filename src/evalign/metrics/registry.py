@@ -35,6 +35,7 @@ METRICS = {
     "bleu": "BLEU",
     "chrf": "ChrF",
     "ter": "TER",
+    "gleu": "GLEU",
     "sari": "SARI",
     "fkgl": "FKGL",
     "smog": "SMOG",

@@ -1,0 +1,114 @@
+"""GLEU, Google's BLEU for sentences (Wu et al. 2016): matching n-grams by those of the text that has more of them.
+
+All n-grams of 1 to 4 words are pooled; the score is the smaller one of their precision and recall, from 0 to 1. As in
+NLTK's `gleu_score` and `evaluate`'s google_bleu, whose words are sacrebleu's 13a, the best reference of each row
+counts, and matches and lengths add up to the corpus score.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Self
+
+from evalign.errors import SpecError
+from evalign.metrics.base import Metric, Scorer
+from evalign.metrics.lexical.bleu import BLEU, TOKENISERS
+from evalign.metrics.lexical.sacrebleu_adapter import engine
+from evalign.metrics.options import option
+from evalign.metrics.signature import Signature
+from evalign.types import Row, Segment
+from evalign.version import __version__
+
+Grams = Counter[tuple[str, ...]]
+
+
+class Matches(NamedTuple):
+    """N-grams in both texts, and those of the text that has more."""
+
+    hits: int
+    most: int
+
+    @property
+    def share(self) -> float:
+        """0 where no text has an n-gram."""
+        return self.hits / self.most if self.most else 0.0
+
+
+@dataclass(frozen=True)
+class GLEU(Metric):
+    """min(precision, recall) of all n-grams."""
+
+    name: ClassVar[str] = "gleu"
+    about: ClassVar[str] = (
+        "Google's BLEU for sentences: the smaller one of n-gram precision and recall (Wu et al. 2016)"
+    )
+    fields: ClassVar[tuple[str, ...]] = ("score",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    worst: ClassVar[float] = 0.0
+    pools: ClassVar[bool] = True  # hits and lengths are summed over rows, as NLTK's corpus_gleu does
+    explainer: ClassVar[str] = "gleu:explain_gleu"
+
+    tokenize: str = option("13a", "sacrebleu's tokeniser; none is NLTK's, which is given words", TOKENISERS)
+    lowercase: bool = option(False, "compare without case")
+    min_len: int = option(1, "shortest n-gram", least=1)
+    max_len: int = option(4, "longest n-gram", least=1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.min_len > self.max_len:
+            raise SpecError(f"min_len={self.min_len}: expected at most max_len={self.max_len}")
+
+    def scorer(self, rows: Iterable[Row] | None = None) -> GLEUScorer:
+        """Builds the tokeniser."""
+        return GLEUScorer(self)
+
+    def from_totals(self, totals: Sequence[float], rows: int) -> dict[str, float]:
+        """The score of hits and n-grams, of one row or summed over rows."""
+        hits, most = totals
+        return {"score": hits / most if most else self.worst}
+
+    def tokens(self, text: str) -> list[str]:
+        """Words as they are compared."""
+        return engine(BLEU(tokenize=self.tokenize, lowercase=self.lowercase), "sentence").prepared(text).split()
+
+    def grams(self, words: Sequence[str], order: int) -> Grams:
+        """The n-grams of one order."""
+        return Counter(zip(*(words[place:] for place in range(order)), strict=False))
+
+    def matches(self, candidate: Sequence[str], reference: Sequence[str]) -> Matches:
+        """Over all orders."""
+        hits, lengths = 0, [0, 0]
+        for order in range(self.min_len, self.max_len + 1):
+            ours, theirs = self.grams(candidate, order), self.grams(reference, order)
+            hits += (ours & theirs).total()
+            lengths = [length + grams.total() for length, grams in zip(lengths, (ours, theirs), strict=True)]
+        return Matches(hits, max(lengths))
+
+    @classmethod
+    def from_signature(cls, signature: Signature) -> Self:
+        """The metric whose numbers carry this signature."""
+        shortest, longest = signature["n"].split("-")
+        return cls(signature["tok"], signature["case"] == "lc", int(shortest), int(longest))
+
+
+class GLEUScorer(Scorer):
+    """GLEU with its tokeniser built."""
+
+    def __init__(self, metric: GLEU) -> None:
+        self.metric = metric
+        settings = {"case": "lc" if metric.lowercase else "mixed", "n": f"{metric.min_len}-{metric.max_len}"}
+        self.signature = Signature(metric.name, settings | {"tok": metric.tokenize, "v": __version__})
+
+    def score(self, rows: list[Row]) -> list[Segment]:
+        """One segment per row; the reference with the highest share counts, the first of equals."""
+        return [self._segment(row) for row in rows]
+
+    def _segment(self, row: Row) -> Segment:
+        candidate, references = self.metric.tokens(row.candidate), [self.metric.tokens(text) for text in row.references]
+        found = [self.metric.matches(candidate, reference) for reference in references]
+        best = max(found, key=lambda matches: (matches.share, matches.most > 0), default=Matches(0, 0))
+        empty = not candidate or not any(references)
+        flags = {"empty": 1} if empty else {} if best.most else {"too-short": 1}
+        return Segment(row.id, {"score": best.share}, flags, statistics=tuple(map(float, best)))
