@@ -14,6 +14,13 @@ def test_files_may_be_pipes(tmp_path):
     assert "\t2\t0\t" in done.stdout
 
 
+def test_candidates_come_from_standard_input_as_sacrebleu_reads_them(run, tmp_path):
+    (tmp_path / "a.txt").write_text("one two\nthree\n")
+    done = run("score", "-r", "a.txt", "-m", "chrf", "--format", "tsv", cwd=tmp_path, stdin="one two\nthree\n")
+    assert done.returncode == 0, done.stderr
+    assert "standard input\tchrf\t" in done.stdout
+
+
 def test_a_process_ends_with_the_exit_code_and_one_sentence(run_process, tmp_path):
     done = run_process("score", "nowhere.jsonl", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -42,7 +43,8 @@ class Given:
             if self.candidates or self.references or self.sources:
                 raise SpecError("give either DATA or -c and -r files, not both")
             return [data_rows(self.data, self.columns, self.input_format)]
-        if not self.candidates:
+        candidates = self.candidates or ((STDIN,) if self.references and not sys.stdin.isatty() else ())
+        if not candidates:
             command = click.get_current_context().info_name
             raise SpecError(f"nothing to {command}: give a data file, or -c and -r files (evalign {command} --help)")
         needing = [metric.name for metric in metrics if "references" in metric.needs]
@@ -50,16 +52,18 @@ class Given:
             raise SpecError(f"no references: give at least one -r file, which {', '.join(needing)} compares with")
         return [
             TextFiles(path, self.references, self.sources, name)
-            for path, name in zip(self.candidates, self._names(), strict=True)
+            for path, name in zip(candidates, _names(candidates), strict=True)
         ]
 
     def carrying(self, *fields: str) -> Given:
         """The same, with more fields of the table carried along in `Row.extra`."""
         return replace(self, columns=replace(self.columns, extra=fields))
 
-    def _names(self) -> list[str]:
-        stems = [Path(path).stem if path != STDIN else shown(path) for path in self.candidates]
-        return stems if len(set(stems)) == len(stems) else [shown(path) for path in self.candidates]
+
+def _names(candidates: tuple[str, ...]) -> list[str]:
+    """What the systems are called: the files' names without their ends, if those differ."""
+    stems = [Path(path).stem if path != STDIN else shown(path) for path in candidates]
+    return stems if len(set(stems)) == len(stems) else [shown(path) for path in candidates]
 
 
 def data_metrics(data: str | None, specs: Sequence[str], threads: int) -> list[Metric]:
@@ -121,7 +125,7 @@ def human_option(function: Function) -> Function:
 
 
 FILES = (
-    click.argument("data", required=False),
+    click.argument("data", nargs=-1, metavar="[DATA]", callback=lambda *given: _one_table(*given)),
     click.option(
         "-c", "--candidates", multiple=True, metavar="FILE", help="Candidates, one per line; repeat for systems."
     ),
@@ -138,6 +142,17 @@ FIELDS = (
     click.option("--system-field", default="system", show_default=True, help="Field of DATA that names the system."),
     click.option("--input-format", type=click.Choice(FORMATS), help="Format of DATA, if its name does not say it."),
 )
+
+
+def _one_table(context: click.Context, _parameter: click.Parameter, files: tuple[str, ...]) -> str | None:
+    """DATA, if there is one; two text files are no table, and which of them is the reference is not guessed."""
+    if len(files) > 1:
+        command, (first, second) = context.info_name, files[:2]
+        raise SpecError(
+            f"{len(files)} files, where one table was expected; text files are named by what they are: "
+            f"evalign {command} -c {first} -r {second}, if {second} is the reference"
+        )
+    return files[0] if files else None
 
 
 def _added(function: Function, options: tuple[Callable[[Function], Function], ...]) -> Function:

@@ -53,6 +53,7 @@ def score(
 
     \b
     evalign score -c system.txt -r reference.txt
+    cat system.txt | evalign score -r reference.txt
     evalign score -c a.txt -c b.txt -r ref1.txt -r ref2.txt -m bertscore --format latex
     evalign score data.jsonl --segments scores.jsonl
     evalign score data.jsonl -m rouge --bootstrap 1000
