@@ -8,9 +8,16 @@ import pytest
 
 from evalign.cli.main import COMMANDS
 from evalign.metrics.registry import GROUPS, METRICS
+from evalign.version import __version__
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -23,6 +30,11 @@ def test_links_lead_somewhere(page):
 def test_every_command_is_in_the_readme(command):
     readme = (ROOT / "README.md").read_text("utf-8")
     assert f"evalign {command}" in readme
+
+
+def test_the_citation_has_the_packages_version():
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text("utf-8"), re.M)
+    assert cited[1] == __version__
 
 
 @pytest.mark.parametrize("name", [*METRICS, *GROUPS])
