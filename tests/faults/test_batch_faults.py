@@ -192,12 +192,16 @@ def test_damaged_packs_of_vectors_change_nothing(tmp_path, caplog):
     assert content(tmp_path / "out") == content(tmp_path / "whole")
 
 
-def test_ctrl_c_ends_with_one_line_and_the_job_goes_on(tmp_path):
-    data = write_rows(tmp_path / "in.jsonl", made_rows(6000))
-    two = command(data, tmp_path / "out", FAKE[0], "--workers", "2")
+@pytest.mark.parametrize("engine", ["local", "ray"])
+def test_ctrl_c_ends_with_one_line_and_the_job_goes_on(tmp_path, monkeypatch, engine):
+    if engine == "ray":
+        pytest.importorskip("ray")
+        monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    data = write_rows(tmp_path / "in.jsonl", made_rows(9000))
+    job = command(data, tmp_path / "out", FAKE[0], "--engine", engine, "--workers", "2")
     # A shell's background jobs, as these tests may be one, hand on that they ignore Ctrl-C.
     heeding = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
-    with subprocess.Popen(two, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **heeding) as process:
+    with subprocess.Popen(job, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **heeding) as process:
         while not Manifest(tmp_path / "out").entries:
             assert process.poll() is None
             time.sleep(0.01)
@@ -206,6 +210,6 @@ def test_ctrl_c_ends_with_one_line_and_the_job_goes_on(tmp_path):
     assert (process.returncode, out) == (130, "")
     assert len(err.splitlines()) == 1
     assert "the same command goes on" in err
-    again = subprocess.run(two, capture_output=True, text=True, check=True)
-    assert "6000 rows" in again.stderr
-    assert json.loads((tmp_path / "out" / "summary.json").read_bytes())["rows"]["in"] == 6000
+    again = subprocess.run(command(data, tmp_path / "out", FAKE[0]), capture_output=True, text=True, check=True)
+    assert "9000 rows" in again.stderr
+    assert json.loads((tmp_path / "out" / "summary.json").read_bytes())["rows"]["in"] == 9000

@@ -19,6 +19,7 @@ CONNECT_SECONDS = 10
 MODEST = {  # environment variables of Ray, unless the user has set them
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # no line of a worker or of Ray itself among our results
     "RAY_gcs_server_port_wait_time_s": "1",
 }
 
