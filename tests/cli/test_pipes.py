@@ -50,3 +50,13 @@ def test_tokens_are_not_markup(run):
 def test_a_text_without_tokens_is_said_to_be_empty(run):
     done = run("explain", " ", "a cat", "-m", "lisascore(model=fake, specials=drop)")
     assert (done.returncode, "the candidate is empty" in done.stderr) == (2, True), done.stderr
+
+
+def test_ctrl_c_is_one_line_and_exit_code_130(run, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    (tmp_path / "a.txt").write_text("one two\n")
+    monkeypatch.setattr("evalign.cli.score.score_source", interrupted)
+    done = run("score", "-c", "a.txt", "-r", "a.txt", "-m", "chrf", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "evalign: interrupted")

@@ -1,6 +1,7 @@
 """`evalign`: the command group, and the one place where errors become a sentence and an exit code.
 
 0: every row was scored.  2: bad input.  3: some rows failed.  4: `compare --fail-if-worse` found a loss.
+130: interrupted by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -89,6 +90,7 @@ def main(arguments: list[str] | None = None) -> Any:
         error.show()
         sys.exit(2)
     except click.Abort:
+        click.echo("evalign: interrupted", err=True)
         sys.exit(130)
     except BrokenPipeError:  # `| head`: the reader has what it wanted
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
