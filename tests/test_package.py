@@ -112,6 +112,11 @@ def test_the_web_framework_is_imported_only_in_the_server():
     assert {part(path) for path in found} == {"server"}
 
 
+def test_ray_is_imported_only_in_its_engine():
+    found = {path for path, tree in modules() for name in imported(tree) if name.split(".")[0] == "ray"}
+    assert found == {"batch/ray_cluster.py", "batch/ray_engine.py"}
+
+
 @pytest.mark.parametrize("name", evalign.__all__)
 def test_public_names_resolve(name):
     assert getattr(evalign, name) is not None

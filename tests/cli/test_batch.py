@@ -44,6 +44,12 @@ def test_a_job_from_run_to_page(tmp_path, run, job):
     assert worst["id"] in {row["id"] for row in document["rows"]}
 
 
+def test_a_job_with_bad_rows_is_read_with_a_word_about_them(tmp_path, run, job):
+    read = run("score", "out", "-m", "chrf", cwd=tmp_path)
+    assert read.returncode == 0
+    assert read.stderr == "evalign: 1 rows of the job failed; out/errors.jsonl says why\n"
+
+
 def test_verify_finds_a_changed_byte(tmp_path, run, job):
     assert "5 files are what was written" in run("batch", "verify", "out", cwd=tmp_path).stdout
     shard = tmp_path / "out" / "shards" / "000001.jsonl"

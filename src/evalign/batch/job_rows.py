@@ -16,7 +16,7 @@ from evalign.batch.inputs import Shard, ShardReader
 from evalign.batch.job import StoredJob
 from evalign.batch.manifest import Entry, Manifest
 from evalign.batch.records import Record, fields_of
-from evalign.batch.summary import scored_rows
+from evalign.batch.summary import ERRORS, scored_rows
 from evalign.batch.worker import read_rows
 from evalign.data.rows import Columns, make_row
 from evalign.errors import FileFormatError, InputError, SpecError
@@ -89,7 +89,10 @@ class JobRows:
         signatures = {
             name: common_signature([entry.signatures[name] for entry in self.entries.values()]) for name in by_name
         }
-        note = "; ".join(dict.fromkeys(note for entry in self.entries.values() for note in entry.notes))
+        notes = dict.fromkeys(note for entry in self.entries.values() for note in entry.notes)
+        if failed := sum(entry.failed for entry in self.entries.values()):
+            notes[f"{failed} rows of the job failed; {self.job.folder / ERRORS} says why"] = None
+        note = "; ".join(notes)
         results: dict[tuple[str, str], Result] = {}
         for row in scored_rows(self.job):
             if (metric := by_name.get(row.metric)) is None:

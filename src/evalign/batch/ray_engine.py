@@ -47,7 +47,7 @@ class RayEngine:
         """The entries of all tasks."""
         if not tasks:
             return
-        data = self.cluster.start(cpus=self.threads * (self.workers or os.cpu_count() or 1))
+        data = self.cluster.start(cpus=self.threads * self.workers or os.cpu_count() or 1)
         actors = min(len(tasks), self.workers or self.cluster.room(self.threads, self.gpus))
         data.DataContext.get_current().execution_no_progress_timeout_s = self.patience  # before a dataset copies it
         dataset = data.from_items(list(range(len(tasks))), override_num_blocks=len(tasks)).map_batches(
