@@ -52,7 +52,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/bertscore.py
 	$(BIN)/python benchmarks/streaming.py
 	$(BIN)/python benchmarks/embedding_cache.py
-	$(BIN)/python benchmarks/batch.py
+	$(BIN)/python benchmarks/batch.py shards workers embeddings
 	$(BIN)/python benchmarks/matching.py
 	$(BIN)/python benchmarks/attacks.py
 	$(BIN)/python benchmarks/lexical.py
