@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--no-first-run"]  # fmt: skip
+FIRST_SCREENS = {"first-wide": (1366, 768), "first-phone": (375, 667)}
 LONG = " ".join(
     f"On day {day} the crew of the research ship measured the temperature of the water, took samples from a depth of "
     f"{day * 50} metres, and wrote down which of the instruments had to be repaired before the next station."
@@ -37,6 +38,12 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     with _server() as address, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=FLAGS)
+        for name, size in FIRST_SCREENS.items():  # what a visitor sees, without any click
+            page = browser.new_page(viewport=dict(zip(("width", "height"), size, strict=True)))
+            page.goto(address)
+            page.locator(".pair-stage").wait_for()
+            page.wait_for_timeout(1500)
+            page.screenshot(path=IMAGES / f"{name}.png")
         for scheme in ("light", "dark"):
             page = browser.new_page(viewport={"width": 1200, "height": 860}, color_scheme=scheme)
             page.goto(address)
@@ -50,7 +57,9 @@ def main() -> None:
             _example(page, name)
             if picture == "repeated":
                 page.locator(".pair-choice", has_text="assignment").locator("input").check()
+                page.locator("#options summary").click()
                 page.get_by_label("Show what changed against").select_option(label="greedy")
+                page.locator("#options summary").click()
             page.wait_for_timeout(300)
             _save(page, picture)
         page.fill("#candidate", SHORTER)
@@ -92,8 +101,6 @@ def _corpus(page) -> None:
 
 
 def _save(page, name: str) -> None:
-    """The status line is for the moment; it would hide part of the picture."""
-    page.evaluate("document.getElementById('status').textContent = ''")
     page.screenshot(path=IMAGES / f"{name}.png")
     print(f"docs/images/{name}.png", (IMAGES / f"{name}.png").stat().st_size, "bytes")
 

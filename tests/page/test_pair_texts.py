@@ -48,6 +48,21 @@ MINIMAP = """(canvas) => {
 }"""
 
 
+# How many rows and columns of pixels have ink in the margins of the heatmap.
+LABELLED = """(canvas) => {
+  const ratio = canvas.width / canvas.clientWidth;
+  const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const inked = (x, y) => data[4 * (Math.floor(y) * width + Math.floor(x)) + 3] > 100;
+  const rows = new Set();
+  const columns = new Set();
+  for (let y = 80; y < height / ratio; y += 1)
+    for (let x = 20; x < 40; x += 1) if (inked(x * ratio, y * ratio)) rows.add(y);
+  for (let x = 80; x < width / ratio; x += 1)
+    for (let y = 20; y < 40; y += 1) if (inked(x * ratio, y * ratio)) columns.add(x);
+  return { left: rows.size, top: columns.size };
+}"""
+
+
 @on_every_screen
 @pytest.mark.parametrize("texts", [ARABIC, pytest.param(HEBREW, marks=pytest.mark.slow)], ids=["arabic", "hebrew"])
 def test_letters_stay_joined_and_run_from_right_to_left(texts, tmp_path, open_page, minilm):
@@ -154,6 +169,19 @@ def test_texts_of_512_tokens_have_panes_and_minimaps(tmp_path, open_page):
     settle(page)
     cells = page.locator(".heat-cells")
     assert cells.evaluate("(canvas) => canvas.width") > 512  # no cell is lost
+    board, scroll = page.locator(".heat-board"), page.locator(".heat-scroll")
+    assert scroll.evaluate("(one) => one.scrollWidth <= one.clientWidth")  # all of it is seen
+    narrow = board.bounding_box()["width"]
+    range_shown = page.locator(".heat-scale").inner_text()
+    page.get_by_label("Zoom").fill("3")
+    page.get_by_label("More contrast").check()
+    settle(page)
+    assert board.bounding_box()["width"] > 2 * narrow
+    assert scroll.evaluate("(one) => one.scrollWidth > one.clientWidth")
+    assert page.locator(".heat-scale").inner_text() != range_shown
+    margin = cells.evaluate(LABELLED)
+    assert margin["left"] > 20  # words of the candidate stand before the cells, at every so many rows
+    assert margin["top"] > 20
     assert page.problems == []
 
 

@@ -105,6 +105,23 @@ WHOLE_LINES = """() => document.getElementById("pair-result").evalignLines().fil
   ["candidate", "reference"].every((side) => line[side].y > 0 && line[side].y < innerHeight)).length"""
 
 
+def test_all_layers_are_shown_side_by_side_and_a_click_takes_one(page, axe):
+    align(page)
+    page.locator(".pair-layers-fold summary").click()
+    until(page, "document.querySelectorAll('.pair-layers li').length === 7")
+    shown = page.locator(".pair-layers li").all_inner_texts()
+    for layer in (0, 3, 6):
+        alignment = evalign.metric(f"bertscore(layer={layer})").align(*PAIR)
+        assert shown[layer] == f"layer {layer}: f1 {alignment.scores['f1']:.4f}"
+        size = page.locator(".pair-layers canvas").nth(layer).evaluate("(one) => [one.height, one.width]")
+        assert size == list(alignment.similarity.shape)
+    assert page.locator(".pair-layers [aria-pressed=true]").inner_text().startswith("layer 4")
+    assert axe(page) == []
+    page.locator(".pair-layers button").nth(2).click()
+    until(page, "document.querySelector('#pair-result .recipe').textContent.includes('layer:2')")
+    assert page.problems == []
+
+
 def test_messages_cover_nothing(page):
     page.locator(".pair-stage").wait_for()
     status = page.get_by_role("status")

@@ -5,6 +5,7 @@ import { htmlFile } from "../server/html_export.js";
 import { idfTable } from "../server/idf_tables.js";
 import { announce, byId, download, el } from "../shared/dom.js";
 import { writtenSpec } from "../shared/spec.js";
+import { layersSection } from "./layers.js";
 import { pairView } from "./view.js";
 
 const PAIR_FIELDS = ["candidate", "reference", "model", "layer"];
@@ -43,6 +44,16 @@ export function pairForm(hooks) {
     saveButton("Copy link", "Copy link to this view", copyLink),
   ];
 
+  const layers = layersSection({
+    layers: () => [...byId("layer").options].map((option) => option.value).filter(Boolean),
+    chosen: () => byId("layer").value || model()?.default_layer,
+    align: async (layer, signal) => hooks.api.align(await body({ ...aligned, layer }, "own", signal), signal),
+    choose: (layer) => {
+      byId("layer").value = layer;
+      run();
+    },
+  });
+
   function fillExamples() {
     const groups = new Map();
     hooks.examples.forEach((example, place) => {
@@ -75,11 +86,14 @@ export function pairForm(hooks) {
     fillLayers();
   }
 
+  function model() {
+    return hooks.models.find((served) => served.name === byId("model").value);
+  }
+
   function fillLayers() {
-    const model = hooks.models.find((served) => served.name === byId("model").value);
-    const numbers = Array.from({ length: (model?.layers ?? 0) + 1 }, (_, layer) => String(layer));
+    const numbers = Array.from({ length: (model()?.layers ?? 0) + 1 }, (_, layer) => String(layer));
     byId("layer").replaceChildren(
-      el("option", { value: "", text: model ? `tuned (${model.default_layer})` : "tuned" }),
+      el("option", { value: "", text: model() ? `tuned (${model().default_layer})` : "tuned" }),
       ...numbers.map((layer) => el("option", { value: layer, text: layer === "0" ? "0 (before any context)" : layer })),
     );
   }
@@ -108,9 +122,10 @@ export function pairForm(hooks) {
       : `Weigh rare words more (IDF of the ${hooks.examples.length} examples)`;
   }
 
-  function spec() {
-    const { model, layer, specials } = formState();
-    return writtenSpec("bertscore", { model, ...(layer && { layer }), ...(!specials && { specials: "drop" }) });
+  /** The request for a pair as the form has it. */
+  async function body({ candidate, reference, model: name, layer, specials }, matchings, signal) {
+    const options = { model: name, ...(layer && { layer }), ...(!specials && { specials: "drop" }) };
+    return { candidate, reference, metric: writtenSpec("bertscore", options), idf: await table(signal), matchings };
   }
 
   async function table(signal) {
@@ -140,9 +155,7 @@ export function pairForm(hooks) {
     byId("pair-result").setAttribute("aria-busy", "true");
     const sent = formState();
     try {
-      const { candidate, reference } = sent;
-      const body = { candidate, reference, metric: spec(), idf: await table(current.signal), matchings: "all" };
-      const answer = await hooks.api.align(body, current.signal);
+      const answer = await hooks.api.align(await body(sent, "all", current.signal), current.signal);
       if (running !== current) return;
       aligned = sent;
       show(answer);
@@ -171,7 +184,9 @@ export function pairForm(hooks) {
         onState: (state) => remember(state),
         saving,
         optionsPlace: byId("view-options"),
+        more: [layers.node],
       });
+    layers.reset();
     remember(view.state());
   }
 

@@ -3,11 +3,12 @@
 
 import { el, themeColour } from "../shared/dom.js";
 import { fourDigits } from "../shared/number_text.js";
+import { HEAT_LABELLED, heatAxes, heatMargins } from "./heat_axes.js";
 import { sharpContext } from "./lines.js";
 
 const HEAT_STOPS = ["--heat0", "--heat1", "--heat2", "--heat3", "--heat4"];
 const HEAT_CELL = 26; // pixels of a cell at most
-const HEAT_LABELLED = 13; // pixels of a cell that a label needs
+const HEAT_SIDE = 8192; // device pixels of the largest canvas that is drawn at once
 const HEAT_SMALL = 5; // pixels; a smaller cell has no room for an outline
 const HEAT_HEIGHT = 620;
 const HEAT_MOVES = {
@@ -36,7 +37,7 @@ export function makeHeatmap(handlers) {
     frames,
   );
   const scale = heatScale();
-  const node = el("div", { class: "heat" }, board, scale.node);
+  const node = el("div", { class: "heat" }, el("div", { class: "heat-scroll" }, board), scale.node);
   const map = { drawn: null, layout: null, cursor: null };
 
   const at = (event) => {
@@ -64,15 +65,15 @@ export function makeHeatmap(handlers) {
   board.addEventListener("keydown", (event) => heatKey(event, map, handlers));
   board.addEventListener("blur", () => handlers.blur());
 
-  const draw = (grid, chosen) => {
+  const draw = (grid, chosen, { zoom, contrast }) => {
     const width = Math.floor(node.clientWidth);
     if (!width || !grid.units.candidate.length || !grid.units.reference.length) return;
-    map.layout = heatLayout(grid, width);
+    map.layout = heatLayout(grid, width, zoom);
     for (const canvas of [board, cells, frames]) {
       canvas.style.width = `${map.layout.width}px`;
       canvas.style.height = `${map.layout.height}px`;
     }
-    const range = heatRange(grid.similarity);
+    const range = heatRange(grid.similarity, contrast);
     heatCells(sharpContext(cells, map.layout), map.layout, grid, chosen, range);
     scale.show(range);
   };
@@ -100,45 +101,41 @@ function heatKey(event, map, handlers) {
   event.preventDefault();
 }
 
-/** Sizes: cells as large as fit, labels where they can be read. */
-function heatLayout(grid, width) {
+/** Sizes: cells as large as fit, times the zoom, and as many labels as can be read. */
+function heatLayout(grid, width, zoom) {
   const rows = grid.units.candidate.length;
   const columns = grid.units.reference.length;
-  const longest = (units) => Math.max(...units.map((unit) => Math.min(14, Array.from(unit.label).length)));
-  const [left, top] = [12 + 7 * longest(grid.units.candidate), 12 + 6.5 * longest(grid.units.reference)];
-  const labelled = Math.min(HEAT_CELL, (width - left - 2) / columns);
-  if (labelled >= HEAT_LABELLED) {
-    const cell = Math.floor(labelled);
-    return {
-      rows,
-      columns,
-      cell,
-      left,
-      top,
-      labels: true,
-      width: left + columns * cell + 2,
-      height: top + rows * cell + 2,
-    };
-  }
-  const cell = Math.min((width - 2) / columns, HEAT_HEIGHT / rows, HEAT_CELL);
-  return { rows, columns, cell, left: 1, top: 1, labels: false, width: columns * cell + 2, height: rows * cell + 2 };
+  const { left, top } = heatMargins(grid);
+  const fitting = Math.min((width - left - 2) / columns, Math.max(HEAT_LABELLED, HEAT_HEIGHT / rows), HEAT_CELL);
+  const most = HEAT_SIDE / (globalThis.devicePixelRatio || 1) / Math.max(rows, columns);
+  const cell = Math.max(fitting, Math.min(HEAT_CELL, fitting * zoom, most));
+  const whole = cell >= HEAT_LABELLED ? Math.floor(cell) : cell;
+  const size = { width: left + columns * whole + 2, height: top + rows * whole + 2 };
+  return { rows, columns, cell: whole, left, top, ...size };
+}
+
+/** A canvas with one pixel per value, row by row, from the lightest colour at range.low to the darkest at range.high. */
+export function heatPixels(values, columns, range) {
+  const rows = values.length / columns;
+  const canvas = el("canvas", { width: columns, height: rows });
+  const pixels = new ImageData(columns, rows);
+  const ramp = heatRamp();
+  const span = range.high - range.low || 1;
+  values.forEach((value, place) => {
+    const step = Math.round((255 * (value - range.low)) / span);
+    pixels.data.set(ramp[Math.max(0, Math.min(255, step))], 4 * place);
+  });
+  canvas.getContext("2d").putImageData(pixels, 0, 0);
+  return canvas;
 }
 
 function heatCells(context, layout, grid, chosen, range) {
   const { rows, columns, cell, left, top } = layout;
-  const small = el("canvas", { width: columns, height: rows });
-  const pixels = new ImageData(columns, rows);
-  const ramp = heatRamp();
-  const span = range.high - range.low || 1;
-  grid.similarity.forEach((value, place) => {
-    const step = Math.round((255 * (value - range.low)) / span);
-    pixels.data.set(ramp[Math.max(0, Math.min(255, step))], 4 * place);
-  });
-  small.getContext("2d").putImageData(pixels, 0, 0);
+  const small = heatPixels(grid.similarity, columns, range);
   context.imageSmoothingEnabled = cell < 1;
   context.drawImage(small, left, top, columns * cell, rows * cell);
   heatChosen(context, layout, chosen);
-  if (layout.labels) heatLabels(context, layout, grid);
+  heatAxes(context, layout, grid);
 }
 
 function heatChosen(context, { cell, left, top }, chosen) {
@@ -150,22 +147,6 @@ function heatChosen(context, { cell, left, top }, chosen) {
     if (cell >= HEAT_SMALL) context.strokeRect(x + inset, y + inset, cell - 2 * inset, cell - 2 * inset);
     else context.fillRect(x, y, Math.max(cell, 1.5), Math.max(cell, 1.5));
   }
-}
-
-function heatLabels(context, { cell, left, top }, grid) {
-  context.fillStyle = themeColour("--ink");
-  context.font = "12px system-ui, sans-serif";
-  context.textBaseline = "middle";
-  context.textAlign = "right";
-  grid.units.candidate.forEach((unit, i) => context.fillText(heatLabel(unit.label), left - 6, top + (i + 0.5) * cell));
-  context.textAlign = "left";
-  grid.units.reference.forEach((unit, j) => {
-    context.save();
-    context.translate(left + (j + 0.5) * cell, top - 6);
-    context.rotate(-Math.PI / 2);
-    context.fillText(heatLabel(unit.label), 0, 0);
-    context.restore();
-  });
 }
 
 /** The row or column of the focused word, and the cell where two words are focused. */
@@ -210,13 +191,11 @@ function heatScale() {
   return { node, show };
 }
 
-function heatRange(similarity) {
-  let [low, high] = [Infinity, -Infinity];
-  for (const value of similarity) {
-    if (value < low) low = value;
-    if (value > high) high = value;
-  }
-  return { low, high };
+/** What the lightest and the darkest colour stand for: the ends, or with more contrast what 1 in 20 cells lie beyond. */
+export function heatRange(similarity, contrast) {
+  const sorted = Float64Array.from(similarity).sort();
+  const beyond = contrast ? Math.floor(sorted.length / 20) : 0;
+  return { low: sorted[beyond], high: sorted[sorted.length - 1 - beyond] };
 }
 
 /** 256 colours between the theme's stops. */
@@ -230,9 +209,4 @@ function heatRamp() {
     const part = at - below;
     return [...stops[below].map((value, k) => Math.round(value + (stops[below + 1][k] - value) * part)), 255];
   });
-}
-
-function heatLabel(text) {
-  const letters = Array.from(text);
-  return letters.length > 14 ? `${letters.slice(0, 13).join("")}\u2026` : text;
 }

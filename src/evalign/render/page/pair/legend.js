@@ -5,11 +5,12 @@ import { el } from "../shared/dom.js";
 
 export const LEVEL_NAMES = { q3: "very close", q2: "close", q1: "loose", q0: "weak" };
 
-/** One sentence that says what is seen: `mode` is prf, flow or changes. */
-export function pairSentence(mode, { matching }, compared) {
+/** One sentence that says what is seen: `mode` is prf, flow or changes; long texts show lines of one word at a time. */
+export function pairSentence(mode, { matching }, compared, long) {
   const best = matching.name === "greedy" ? "its best match" : "at most one partner";
+  const who = long ? "Point at a word: lines join it" : "Lines join each word";
   return {
-    prf: `Lines join each word with ${best}: solid blue from the candidate (precision), dashed orange from the reference (recall); the thicker, the worse.`,
+    prf: `${who} with ${best}: solid blue from the candidate (precision), dashed orange from the reference (recall); the thicker, the worse.`,
     flow: "Lines carry the candidate's weight to the reference at the least cost: the wider, the more; a cross marks a weak match.",
     changes: `Solid green lines are matches that ${matching.name} has and ${compared} has not, dotted red ones are lost, grey ones are the same.`,
   }[mode];

@@ -22,7 +22,7 @@ import { pairState, pairStateDifference } from "./state.js";
 import { everyLine, litUnits, visibleLines } from "./visible_lines.js";
 
 /** Draws the document into `root`; options {state, onState(state), standalone, saving: more
-    buttons, optionsPlace: an element for the folded options, where the page has one}. */
+    buttons, optionsPlace: an element for the folded options, where the page has one, more: elements below the heatmap}. */
 export function pairView(root, doc, options = {}) {
   const view = new PairView(root, options);
   view.update(doc, options.state);
@@ -124,19 +124,12 @@ class PairView {
     this.printed = printedPicture(shown);
     const files = el("div", { class: "pair-files" }, fileButtons(shown, this.options.saving), this.recipe);
     const controls = el("div", { class: "pair-controls" }, this.compare.node, ...this.controls.nodes);
+    const more = [...(this.options.more ?? []), this.allScores.node, this.table.node];
     const layout = pairLayout(this.doc, this.options, {
       notices: [this.notice.node],
       first: [this.sentence, this.place, this.printed.node],
       aside: [this.scores, this.switch.node, foldedOptions(controls, this.options.optionsPlace), this.card],
-      below: [
-        this.legend,
-        this.changes,
-        this.clauses.node,
-        files,
-        this.heat.node,
-        this.allScores.node,
-        this.table.node,
-      ],
+      below: [this.legend, this.changes, this.clauses.node, files, this.heat.node, ...more],
     });
     this.root.replaceChildren(layout);
   }
@@ -243,7 +236,7 @@ class PairView {
       );
     }
     this.changes.hidden = this.changed === null;
-    this.sentence.textContent = pairSentence(this.mode(), view, this.set.compare);
+    this.sentence.textContent = pairSentence(this.mode(), view, this.set.compare, this.stage.long);
     this.legend.replaceChildren(pairLegend(this.mode(), this.doc, this.set.topk));
   }
 
