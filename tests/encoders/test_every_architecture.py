@@ -86,6 +86,20 @@ def test_bert_with_relative_positions_is_refused(tiny, tmp_path, backend, kind):
         evalign.metric(f'bertscore(model="{model}", layer=1, backend={backend})').score(["a"], ["b"])
 
 
+def test_relative_positions_without_their_weights_are_refused(tiny, tmp_path):
+    """transformers 5 would read the model with absolute ones."""
+    model = shutil.copytree(tiny("bert"), tmp_path / "model")
+    edit_json(model / "config.json", position_embedding_type="relative_key")
+    with pytest.raises(ModelError, match="relative_key"):
+        open_torch(model)
+
+
+def test_a_weight_of_another_shape_is_named(tiny, tmp_path):
+    model = with_tensor(tiny("bert"), tmp_path / "model", "encoder.layer.0.output.dense.weight", WORDS)
+    with pytest.raises(WeightsError, match=r"encoder\.layer\.0\.output\.dense\.weight has another shape"):
+        open_torch(model)
+
+
 def test_a_directory_that_cannot_be_scored_with_is_one_sentence(tiny, tmp_path, capsys):
     """Unexpected weights, missing weights, an unknown architecture: exit code 2."""
     unexpected = with_tensor(tiny("bert"), tmp_path / "unexpected", DISTANCES, WORDS)

@@ -65,4 +65,7 @@ def _session(graph: EncoderGraph, threads: int) -> onnxruntime.InferenceSession:
     try:
         return onnxruntime.InferenceSession(graph.model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own errors share no base class but this
-        raise WeightsError(f"ONNX Runtime cannot load the model in {graph.folder}: {error}") from error
+        raise WeightsError(
+            f"ONNX Runtime cannot load the model in {graph.folder}: its weights do not fit its config.json, or are "
+            f"damaged; get it again ({str(error).strip()})"
+        ) from error

@@ -161,15 +161,21 @@ def loading(directory: Path, device: str) -> Iterator[None]:
 
 def load(kind: Any, directory: Path, precision: str, **settings: Any) -> Any:
     """The model, if every weight it needs is there: transformers would make up the missing ones at random."""
-    model, info = kind.from_pretrained(
-        directory, dtype=DTYPES[precision], use_safetensors=True, output_loading_info=True, **settings
-    )
+    shown = {"output_loading_info": True, "ignore_mismatched_sizes": True}  # told below, in a sentence
+    model, info = kind.from_pretrained(directory, dtype=DTYPES[precision], use_safetensors=True, **shown, **settings)
     # Poolers are never used here; what needs no gradient, as sine positions, is computed and not stored.
     computed = {name for name, parameter in model.named_parameters() if not parameter.requires_grad}
     missing = sorted(name for name in info["missing_keys"] if "pooler" not in name and name not in computed)
-    if missing or info["mismatched_keys"]:
-        tensor = (missing or sorted(map(str, info["mismatched_keys"])))[0]
-        raise WeightsError(f"{directory}: its weights do not fit its config.json, {tensor} is missing; get it again")
+    resized = sorted(f"{name} has another shape" for name, *_ in info["mismatched_keys"] if "pooler" not in name)
+    if wrong := [f"{name} is missing" for name in missing] + resized:
+        raise WeightsError(f"{directory}: its weights do not fit its config.json, {wrong[0]}; get it again")
+    if str(getattr(model.config, "position_embedding_type", "")).startswith("relative_key") and not any(
+        "distance_embedding" in name for name, _ in model.named_parameters()
+    ):
+        raise UnsupportedModelError(
+            f"{directory}: transformers {version} builds no position_embedding_type "
+            f"{model.config.position_embedding_type!r}; use a model with absolute ones"
+        )
     if unread := _unread(model, info["unexpected_keys"]):
         raise WeightsError(
             f"{directory}: transformers {version} would leave out {len(unread)} of its weights, {unread[0]} first, and "
