@@ -10,7 +10,7 @@ import evalign
 import tiny_architectures
 from evalign.encoders.adapter import INDEX, TENSORS, read_adapter
 from evalign.encoders.torch_hf import torch_threads
-from evalign.errors import LayerError, SpecError, UnsupportedModelError
+from evalign.errors import LayerError, ModelError, SpecError, UnsupportedModelError
 from evalign.losses import FORMS, GREEDY
 from evalign.tuning.adapters.settings import ADAPTER_PLAN, MATCHINGS, AdapterSettings
 from evalign.tuning.adapters.trainee import AdapterTrainee
@@ -127,7 +127,7 @@ def test_a_batch_in_parts_has_the_gradient_of_the_whole(tiny, parts):
         assert torch.allclose(one, other, atol=1e-5)
 
 
-@pytest.mark.parametrize("matching", ["greedy", "gumbel-sinkhorn"])
+@pytest.mark.parametrize("matching", ["greedy", pytest.param("gumbel-sinkhorn", marks=pytest.mark.slow)])
 def test_a_stopped_run_ends_at_the_same_bytes(tiny, tmp_path, matching):
     data, settings = RatedPairs(MIXED, "as they are", {}), {"matching": matching, "negatives": 0.1, "damage": 0.1}
     plan = replace(PLAN, dev=0.45)
@@ -170,9 +170,16 @@ def test_held_down_texts_score_lower_than_without(tiny, tmp_path):
     means = []
     for negatives in (0.0, 1.0):
         model = trainee(tiny("bert"), negatives=negatives)
-        fit(model, rated_pairs(32), replace(PLAN, epochs=4), tmp_path / str(negatives))
+        fit(model, rated_pairs(32), PLAN, tmp_path / str(negatives))
         means.append(model.objective("").compared(apart, 8)[0].mean())
     assert means[1] < means[0] - 0.2
+
+
+def test_a_rate_that_is_too_high_is_said_in_one_sentence(tiny, tmp_path):
+    data = RatedPairs(rated_pairs(24), "as they are", {})
+    with pytest.raises(ModelError, match="lower the learning rate"):
+        train_to(tmp_path / "adapter", trainee(tiny("bert")), data, replace(PLAN, rate=1e4, warmup=0))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_another_setting_or_seed_is_another_run(tiny):

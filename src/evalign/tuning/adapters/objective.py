@@ -9,6 +9,7 @@ ceiling. Every term belongs to one pair, so that the parts of a batch add up to 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -66,18 +67,25 @@ class MatchingObjective:
             self._trainee.intercept.fill_(intercept)
 
     def add_gradients(self, pairs: Sequence[RatedPair], micro: int, seed: Sequence[int]) -> float:
-        """Part by part; the loss is the mean over the batch."""
+        """Part by part; the loss is the mean over the batch, NaN where weights or vectors are no longer finite."""
         torch.manual_seed(int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]))  # gumbel forms draw
         total = 0.0
         for start in range(0, len(pairs), micro):
-            loss = self._loss(pairs, range(start, min(start + micro, len(pairs))), seed) / len(pairs)
+            try:
+                loss = self._loss(pairs, range(start, min(start + micro, len(pairs))), seed) / len(pairs)
+            except InputError:  # of the matching, about what it was given
+                return math.nan
             loss.backward()  # type: ignore[no-untyped-call]
             total += float(loss.detach())
         return total
 
     def compared(self, pairs: Sequence[RatedPair], micro: int) -> tuple[Floats, Floats]:
         """Scores and ratings; of an ordered pair, both texts' distances from their middle, for 1 and -1."""
-        first, worse = (self._trainee.output()(fields) for fields in self._fields(pairs, micro))
+        try:
+            fields = self._fields(pairs, micro)
+        except InputError:  # as above: training has diverged
+            return np.full(len(pairs), np.nan), np.zeros(len(pairs))
+        first, worse = (self._trainee.output()(values) for values in fields)
         said, wanted = [], []
         for pair, own, other in zip(pairs, first.tolist(), worse.tolist(), strict=True):
             half = (own - other) / 2
