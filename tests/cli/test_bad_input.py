@@ -122,6 +122,8 @@ def test_rows_that_fail_alone_give_exit_code_3(folder, run, minilm):
     assert result.returncode == 3
     [report] = json.loads(result.stdout)["results"]
     assert (report["n"], report["failed"]) == (2, 1)
+    assert "1 rows failed under bertscore" in result.stderr
+    assert "row long: " in result.stderr
     segments = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
     assert [bool(segment.get("error")) for segment in segments] == [False, True, False]
     assert "far too long" in segments[1]["error"]

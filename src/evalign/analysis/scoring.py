@@ -32,12 +32,15 @@ class Result:
     sums: dict[str, ExactSum] = field(default_factory=dict)
     flags: Counter[str] = field(default_factory=Counter)
     failed: int = 0
+    first_error: str = ""  # why the first failed row has no score
     mean_intervals: dict[str, tuple[float, float]] = field(default_factory=dict)  # of `RowBootstrap`, if asked for
     pooled_intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def add(self, segment: Segment) -> None:
         """Takes in one row; a failed one is counted and leaves the means alone."""
         if segment.error is not None:
+            place = "" if segment.error.startswith("row ") else f"row {segment.id}: "
+            self.first_error = self.first_error or f"{place}{segment.error}"
             self.failed += 1
             return
         self.flags.update(segment.flags)

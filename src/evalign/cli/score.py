@@ -89,6 +89,10 @@ def score(
         print_result(FORMATS, form, results)
     for note in dict.fromkeys(result.note for result in results if result.note):
         click.echo(f"evalign: {note}", err=True)
+    for result in results:
+        if result.first_error:
+            rows = f"{result.failed} rows of {result.system}" if result.system else f"{result.failed} rows"
+            click.echo(f"evalign: {rows} failed under {result.metric}; {result.first_error}", err=True)
     return 3 if any(result.failed for result in results) else 0
 
 
