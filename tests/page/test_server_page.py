@@ -355,13 +355,25 @@ def test_tabs_by_arrow_keys(page):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(server, open_server, open_page, axe, scheme):
-    page = open_server(color_scheme=scheme)
-    align(page)
-    assert axe(page) == []
+@pytest.mark.parametrize(("scheme", "size"), [("light", (1366, 768)), ("dark", (375, 667))], ids=["wide", "phone"])
+def test_axe_finds_nothing_in_any_state(server, open_server, open_page, axe, scheme, size):
+    page = open_server(color_scheme=scheme, viewport=dict(zip(("width", "height"), size, strict=True)))
+    page.locator(".pair-stage").wait_for()
+    assert axe(page) == [], "first visit"
+    unfold(page)
+    page.locator(".pair-clauses details summary").click()
+    page.locator(".pair-unit", has_text="pillars").click()
+    assert axe(page) == [], "options, clauses, a pinned word"
+    choose(page, "transport")
+    page.get_by_label("Zoom").fill("3")
+    assert axe(page) == [], "transport, a zoomed heatmap"
+    page.get_by_label("Show what changed against").select_option("greedy")
+    assert axe(page) == [], "what changed"
+    page.select_option("#example", label="Without spaces")
+    page.get_by_role("note").wait_for()
+    assert axe(page) == [], "text that the model cannot read"
     page.click("#tab-corpus")
-    assert axe(page) == []
+    assert axe(page) == [], "many pairs"
     assert axe(open_page(f"{server}docs", color_scheme=scheme)) == []
 
 
