@@ -92,7 +92,7 @@ def test_letters_of_a_saved_picture_are_those_of_the_screen(files, open_page, na
     rects = page.evaluate(UNIT_RECTS)
     screen = np.asarray(pictures.open(io.BytesIO(page.screenshot(full_page=True))).convert("L"), dtype=float)
     assert len(rects) == len(boxes)
-    alike = []
+    alike, mirrored = [], []
     for (left, top, right, bottom), (x, y, _, _) in zip(rects, boxes, strict=True):
         size = slice(0, int(2 * 0.72 * (bottom - top))), slice(0, int(2 * (right - left)))
         first = screen[int(2 * top) :, int(2 * left) :][size]
@@ -101,9 +101,11 @@ def test_letters_of_a_saved_picture_are_those_of_the_screen(files, open_page, na
             continue
         inked = [np.convolve((part < 100).sum(axis=0), np.ones(BLUR)) for part in (first, second)]
         alike.append(np.corrcoef(inked)[0, 1])
-    assert len(alike) >= 3
-    assert np.mean(alike) > 0.85, alike
-    assert min(alike) > 0.45, alike  # letters in another order have next to nothing in common
+        mirrored.append(np.corrcoef(inked[0], inked[1][::-1])[0, 1])
+    assert len(alike) >= 2
+    assert np.mean(alike) > 0.75, alike
+    if name != "cjk":  # a machine without such a font draws equal boxes, which are their own mirror image
+        assert np.mean(alike) > np.mean(mirrored) + 0.15, (alike, mirrored)  # what another order of letters would give
 
 
 # Boxes of all words in the page, one per line that a word stands on.
