@@ -33,8 +33,8 @@ FEWEST_RATINGS = 2  # of a row of WMT21: most have one rating, which is mostly n
 SUMMARIES = ("summeval", "realsumm_author_scores")
 TAG = re.compile(r"\s*</?t>\s*")
 
-LEXICAL = ("rouge1", "rouge2", "rougeL", "rougeLsum", "rougeMEAD", "rougeW", "rougeS", "rougeSU", "bleu", "chrf",
-           "chrf(word_order=2)", "ter", "meteor")  # fmt: skip
+LEXICAL = ("rouge1", "rouge2", "rougeL", "rougeLsum", "rougeMEAD", "rougeW", "rougeS", "rougeSU", "bleu", "gleu",
+           "chrf", "chrf(word_order=2)", "ter", "meteor")  # fmt: skip
 LAYER, TRAINED = "†", "‡"
 LAYER_SETS = dict.fromkeys(("wmt15_daseg", "wmt16_daseg"), LAYER)
 STSB = dict.fromkeys(("stsb_en_dev", "stsb_de_dev"), TRAINED)  # the German pairs have the ratings of the English ones
