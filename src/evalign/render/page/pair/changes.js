@@ -60,7 +60,7 @@ export function scoresTable(doc) {
   );
   const node = el(
     "section",
-    { class: "pair-section" },
+    { class: "pair-section", hidden: doc.matchings.length < 2 },
     scrollTable("Scores of all matchings", columns, rows, { style: "pair-scores-table" }),
   );
   const show = (state) =>
