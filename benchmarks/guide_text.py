@@ -42,8 +42,8 @@ def page(measured: Measured) -> str:
         f"{_rows(measured)}. 95 % intervals from {SAMPLES.samples} resamples of documents (rows that share a "
         f"reference). {measured.note} Your own metric on your own data: [`evalign audit`](audit.md).",
         "## Advice, from the numbers below",
-        "All metrics of a task are compared on the rows that all of them scored, so values may differ from those below. "
-        "A metric is told apart from another if the interval of their difference, on the same rows and the same "
+        "All metrics of a task are compared on the rows that all of them scored, so values may differ from those "
+        "below. A metric is told apart from another if the interval of their difference, on the same rows and the same "
         "resamples, leaves out 0; the intervals are not corrected for the number of metrics, so of twenty metrics that "
         f"are as good, one will be called worse by chance. Numbers marked {TRAINED} count for nothing here: their "
         "ratings took part in making the metric. For less: at least a fifth less processor time, and the rounds of "
