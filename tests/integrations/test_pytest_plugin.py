@@ -45,6 +45,6 @@ def test_pytest_finds_the_fixture(pytester):
         def test_it(assert_quality):
             assert_quality(["a cat"], ["the dog"], metric="rouge1", at_least=0.9)
     """)
-    result = pytester.runpytest("-p", "evalign.integrations.pytest_plugin", "-p", "no:cacheprovider")
+    result = pytester.runpytest("-p", "no:cacheprovider")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*pairs have rouge1 0.0000, expected at least 0.9*"])
