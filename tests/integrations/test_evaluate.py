@@ -55,7 +55,7 @@ def test_every_metric_loads_and_says_what_it_is(load, name):
 
 @pytest.mark.parametrize(
     ("predictions", "references", "said"),
-    [(["a", "b"], ["a"], "1"), ([None], ["a"], "expected a string"), (["a"], [[]], "at least one reference")],
+    [(["a", "b"], ["a"], "1"), ([None], ["a"], "expected format"), (["a"], [[]], "at least one reference")],
 )
 def test_bad_input_is_a_value_error(load, predictions, references, said):
     with pytest.raises(ValueError, match=said):
