@@ -60,6 +60,7 @@ def test_the_numbers_are_the_librarys(plain, open_page):
     assert page.locator(".pair-score dd").inner_text() == f"{found.scores['score']:.4f}"
     assert page.locator(".pair-recipe").inner_text() == found.signature
     page.locator(".pair-table summary").click()
+    page.locator(".pair-table tbody tr").first.wait_for()
     for direction in DIRECTIONS:
         one = found.directions[direction]
         page.get_by_role("radio", name=direction).check()

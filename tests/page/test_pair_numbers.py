@@ -280,6 +280,7 @@ def test_clauses_that_are_lost_or_extra_are_listed_and_lead_to_their_words(tmp_p
             assert listed == [f"{text} {four(value)}" for value, text in wanted if value < bound]
     page.locator(".pair-clauses summary").click()
     rows = page.locator(".pair-clauses tbody tr")
+    rows.first.wait_for()  # made when the section opens
     assert rows.count() == sum(len(document[side]["clauses"]) for side in SIDES)
     page.locator(".pair-clauses-candidate li button").first.click()
     settle(page)
