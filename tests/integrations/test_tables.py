@@ -49,7 +49,8 @@ def test_bad_input_is_one_sentence():
     frame = pandas.DataFrame(COLUMNS)
     with pytest.raises(InputError, match="no column 'gold'; the columns are candidate, references, other"):
         add_scores(frame, "rouge1", reference="gold")
-    with pytest.raises(InputError, match="counts IDF over the whole corpus"):
-        batch_scorer("bertscore(model=fake, idf=references)")
+    for spec in ("bertscore(model=fake, idf=references)", "moverscore(model=fake, preset=moverscore_v2)"):
+        with pytest.raises(InputError, match="counts IDF over the whole corpus"):
+            batch_scorer(spec)
     with pytest.raises(InputError, match="expected a string"):
         add_scores(frame.assign(candidate=[None, 1.5, "a", "b", "c"]), "rouge1")

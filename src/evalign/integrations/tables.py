@@ -48,7 +48,7 @@ def batch_scorer(
 ) -> Callable[[Mapping[str, list[Any]]], dict[str, list[float]]]:
     """A function for `Dataset.map(..., batched=True)`; metrics that count over the whole corpus are refused."""
     judge = metric_of(metric) if isinstance(metric, str) else metric
-    if getattr(judge, "idf", None) in ("references", "sources"):
+    if judge.needs_corpus:
         raise InputError(f"{judge}: counts IDF over the whole corpus, and a batch is only a part; give idf=FILE")
 
     def scored(batch: Mapping[str, list[Any]]) -> dict[str, list[float]]:
