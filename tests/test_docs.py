@@ -32,9 +32,9 @@ def test_every_command_is_in_the_readme(command):
     assert f"evalign {command}" in readme
 
 
-def test_the_citation_has_the_packages_version():
-    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text("utf-8"), re.M)
-    assert cited[1] == __version__
+@pytest.mark.parametrize(("file", "line"), [("CITATION.cff", r"^version: (.+)$"), ("CHANGELOG.md", r"^## (\S+)")])
+def test_the_packages_version_is_cited_and_heads_the_changelog(file, line):
+    assert re.search(line, (ROOT / file).read_text("utf-8"), re.M)[1] == __version__
 
 
 @pytest.mark.parametrize("name", [*METRICS, *GROUPS])

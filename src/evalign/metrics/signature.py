@@ -1,4 +1,4 @@
-"""Signatures: `bertscore|model:all-MiniLM-L6-v2@53aa5117|layer:4|...|v:0.1.0`, printed with every number.
+"""Signatures: `bertscore|model:all-MiniLM-L6-v2@53aa5117|layer:4|...|v:0.2.0`, printed with every number.
 
 They parse back to an equal value; `evalign.metric` accepts one and rebuilds the metric it describes.
 """
