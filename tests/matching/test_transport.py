@@ -273,12 +273,15 @@ def test_threads_leave_the_warning_filters_alone():
 
 
 def test_first_use_loads_no_framework_and_leaves_the_environment_alone():
-    """`import ot` by itself loads torch where it is installed."""
+    """`import ot` by itself loads torch and scikit-learn where they are installed, and a program may want just that."""
     code = (
         "import os, sys; before = dict(os.environ)\n"
         "from evalign.matching.transport_plans import exact\n"
         "assert 'ot' not in sys.modules and 'scipy' not in sys.modules\n"
-        "print(exact([[0.5]], [1], [2]).total, 'torch' in sys.modules, dict(os.environ) == before)"
+        "total = exact([[0.5]], [1], [2]).total\n"
+        "heavy = {'torch', 'sklearn', 'networkx', 'pandas'} & set(sys.modules)\n"
+        "import ot, sklearn; assert ot.emd2([1], [1], [[0.25]]) == 0.25 and 'sklearn.cluster' in sys.modules\n"
+        "print(total, bool(heavy), dict(os.environ) == before)"
     )
     clean = {name: value for name, value in os.environ.items() if not name.startswith("POT_")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=clean)

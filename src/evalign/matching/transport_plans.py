@@ -238,20 +238,27 @@ def _without_dust(unmatched: Floats) -> Floats:
 
 @cache
 def _pot() -> Any:
-    """POT, without the frameworks that it would load to serve arrays which never come from here.
+    """POT as the program has loaded it; else a private copy without what POT would load only because it is installed.
 
-    `import ot` imports torch, jax, cupy and tensorflow wherever they are installed: seconds, and the last one prints.
-    What the program has loaded by itself stays on, for its own use of POT.
+    `import ot` imports torch, jax, cupy, tensorflow, scikit-learn and networkx wherever they are: seconds of a start that
+    takes half of one, for arrays and functions which are not used here. The copy leaves `sys.modules` again, so that a
+    program which imports POT later gets the whole of it.
     """
+    if "ot" in sys.modules:
+        return sys.modules["ot"]
     backends = {"PYTORCH": "torch", "JAX": "jax", "CUPY": "cupy", "TENSORFLOW": "tensorflow"}
-    names = [f"POT_BACKEND_DISABLE_{key}" for key, module in backends.items() if module not in sys.modules]
-    added = [name for name in names if name not in os.environ]
+    switches = [f"POT_BACKEND_DISABLE_{key}" for key, module in backends.items() if module not in sys.modules]
+    added = [name for name in switches if name not in os.environ]
+    hidden = [name for name in ("sklearn", "networkx") if name not in sys.modules]
     os.environ.update(dict.fromkeys(added, "1"))
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type] # None: an import fails, as if not installed
     try:
         import ot
     finally:
         for name in added:
             os.environ.pop(name, None)
+        for name in [*hidden, *(name for name in sys.modules if name.partition(".")[0] == "ot")]:
+            sys.modules.pop(name, None)
     return ot
 
 
