@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from evalign.batch.local_engine import LocalEngine
@@ -17,6 +18,7 @@ from evalign.batch.ray_engine import RayEngine
 from evalign.batch.run import Request, run_job
 from evalign.batch.worker import Work
 from evalign.data.rows import Columns
+from evalign.metrics.lexical.rouge.metrics import RougeN
 from evalign.metrics.registry import metric
 
 WORDS = (
@@ -64,8 +66,25 @@ def run(
 ):
     """Runs the job to its end, or to the error that a test expects."""
     inputs = [str(data)] if isinstance(data, str | Path) else [str(path) for path in data]
-    work = Work(Path(folder), tuple(metric(spec) for spec in specs), Columns(**columns), form)
+    metrics = tuple(metric(spec) if isinstance(spec, str) else spec for spec in specs)
+    work = Work(Path(folder), metrics, Columns(**columns), form)
     return run_job(Request(inputs, work, shard_rows), engine or LocalEngine(workers), watch)
+
+
+class Deadly(RougeN):
+    """rouge1 whose worker dies at one row."""
+
+    def lacks(self, row):
+        if row.id == "r1500":
+            os._exit(9)
+
+
+class Greedy(RougeN):
+    """rouge1 that takes 4 GiB at one row."""
+
+    def lacks(self, row):
+        if row.id == "r1500":
+            np.ones(2**29)
 
 
 class StopError(Exception):
@@ -126,7 +145,8 @@ def kill_at_random(make_command, folder, seed):
 
 def ray_engine(**options):
     """Ray, started here for all jobs that follow; whoever asks closes it."""
-    pytest.importorskip("ray")
+    ray = pytest.importorskip("ray")
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # actors do not see this folder
     os.environ.pop("RAY_ADDRESS", None)
     engine = RayEngine(**options)
     engine.cluster.start(cpus=engine.workers * engine.threads)

@@ -41,6 +41,21 @@ def test_the_kubernetes_job_is_whole():
     assert _parsed(shlex.split(job["spec"]["entrypoint"]))["workers"] == 32
 
 
+def test_rays_autoscaler_reads_the_kubernetes_cluster():
+    """What KubeRay runs beside the head node: it makes its configuration from the manifest, and validates that."""
+    yaml = pytest.importorskip("yaml")
+    kuberay = pytest.importorskip("ray.autoscaler._private.kuberay.autoscaling_config")
+    cluster = yaml.safe_load((ROOT / FILES[1]).read_text("utf-8"))["spec"]["rayClusterSpec"]
+    made = kuberay._derive_autoscaling_config_from_ray_cr(
+        {"metadata": {"name": "evalign-scores", "namespace": "default"}, "spec": cluster}
+    )
+    assert cluster["enableInTreeAutoscaling"] is True
+    assert (made["max_workers"], made["idle_timeout_minutes"]) == (16, 2.0)
+    nodes = {name: kind["resources"] for name, kind in made["available_node_types"].items()}
+    assert nodes["headgroup"]["CPU"] == 1
+    assert (nodes["workers"]["CPU"], nodes["workers"]["memory"]) == (4, 6 * 2**30)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_commands_can_be_read(name):
     text = re.sub(r"\\\n\s*", "", (ROOT / name).read_text("utf-8"))

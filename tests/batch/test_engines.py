@@ -1,11 +1,14 @@
 """What every engine promises: the same bytes for any sharding, a stopped run goes on, an error of a task is raised."""
 
+import sys
+from dataclasses import replace
+
 import pytest
 
-from batch_jobs import StopError, after_shards, content, made_rows, ray_engine, run, stop, write_rows
+from batch_jobs import Deadly, Greedy, StopError, after_shards, content, made_rows, ray_engine, run, stop, write_rows
 from evalign.batch.local_engine import LocalEngine
 from evalign.batch.manifest import Manifest
-from evalign.errors import FileFormatError
+from evalign.errors import FileFormatError, InputError
 
 SPECS = ("bertscore(model=fake, idf=references)", "chrf")
 ENGINES = {"local": lambda: LocalEngine(1), "processes": lambda: LocalEngine(2), "ray": lambda: ray_engine(workers=2)}
@@ -67,4 +70,28 @@ def test_input_that_changes_while_the_job_runs_is_noticed_and_can_be_put_back(tm
         run(data, tmp_path / "out", engine=engine, watch=after_shards(1, change))
     data.write_bytes(original)
     run(data, tmp_path / "out", engine=engine)
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["processes", "ray"], indirect=True)
+def test_rows_that_always_kill_their_worker_are_named_and_the_rest_is_kept(tmp_path, engine):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(5000))
+    run(data, tmp_path / "whole")
+    with pytest.raises(InputError, match=r"in\.jsonl: rows 1025 to 2048: 3 workers died of them"):
+        run(data, tmp_path / "out", (Deadly(n=1),), engine=engine)
+    assert Manifest(tmp_path / "out").done("score")
+    run(data, tmp_path / "out", engine=engine)
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+@quickly
+def test_rows_that_need_more_memory_than_a_worker_may_take_are_named(tmp_path, engine):
+    data = write_rows(tmp_path / "in.jsonl", made_rows(2100))
+    run(data, tmp_path / "whole")
+    small = replace(engine, memory=2**30)
+    with pytest.raises(InputError, match=r"in\.jsonl: rows 1025 to 2048: a worker needs more memory .* more --memory"):
+        run(data, tmp_path / "out", (Greedy(n=1),), engine=small)
+    run(data, tmp_path / "out", engine=small)
     assert content(tmp_path / "out") == content(tmp_path / "whole")

@@ -139,14 +139,14 @@ def test_a_killed_worker_is_replaced(tmp_path):
 def test_workers_that_always_die_end_the_run_with_a_sentence(tmp_path, monkeypatch):
     data = write_rows(tmp_path / "in.jsonl", made_rows(2100))
     monkeypatch.setattr("evalign.batch.local_engine._serve", die)
-    with pytest.raises(InputError, match="3 worker processes in a row ended"):
+    with pytest.raises(InputError, match=r"3 workers died of them \(the last with exit code 9\)"):
         run(data, tmp_path / "out", workers=2)
     monkeypatch.undo()
     run(data, tmp_path / "out")
     assert len(ids(tmp_path / "out")) == 2100
 
 
-def die(work, pipe):
+def die(work, memory, pipe):
     os._exit(9)
 
 

@@ -10,6 +10,9 @@ from typing import Protocol
 
 from evalign.batch.manifest import Entry
 from evalign.batch.worker import Task, Work
+from evalign.errors import InputError
+
+DEATHS = 3  # workers that may die at the same task
 
 
 class Engine(Protocol):
@@ -22,3 +25,11 @@ class Engine(Protocol):
     def close(self) -> None:
         """Ends what the runs of a job share."""
         ...
+
+
+def deadly(task: Task, how: str = "") -> InputError:
+    """What to say of a task at which `DEATHS` workers died."""
+    return InputError(
+        f"{task.shard}: {DEATHS} workers died of them{how}; perhaps memory ran out, or a text there breaks a library; "
+        "run the same command with fewer --workers, or score those rows by themselves: it goes on from here"
+    )

@@ -47,6 +47,10 @@ class Shard:
     sha256: str
     place: Place
 
+    def __str__(self) -> str:
+        """Where its rows are."""
+        return f"{self.path}: rows {self.first + 1} to {self.first + self.rows}"
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -111,7 +115,7 @@ class ShardReader:
         if content.hexdigest() != shard.sha256:
             self.close()
             raise FileFormatError(
-                f"{shard.path}: rows {shard.first + 1} to {shard.first + shard.rows} changed while the job ran; "
+                f"{shard} changed while the job ran; "
                 "put the file back and run the same command, or start a job in another folder"
             )
 

@@ -6,43 +6,73 @@ A worker that dies gives its task back, and another one is started in its place.
 from __future__ import annotations
 
 import signal
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
+from evalign.batch.engine import DEATHS, deadly
 from evalign.batch.manifest import Entry
+from evalign.batch.memory_limit import memory_limit, share
 from evalign.batch.worker import Task, Work, Worker
-from evalign.errors import InputError
-
-DEATHS = 3  # workers that may die one after the other without a finished task between them
 
 
 @dataclass(frozen=True)
 class LocalEngine:
-    """Up to `workers` processes of this machine; with one, or one task, no process is started."""
+    """Up to `workers` processes of this machine, with `memory` bytes each (0: an even share of the machine).
+
+    With one worker, or one task, no process is started.
+    """
 
     workers: int = 1
+    memory: int = 0
 
     def run(self, work: Work, tasks: Sequence[Task]) -> Generator[Entry]:
         """The entries of all tasks."""
         count = min(self.workers, len(tasks))
-        return _here(work, tasks) if count < 2 else _in_processes(work, tasks, count)
+        return self._here(work, tasks) if count < 2 else self._in_processes(work, tasks, count)
 
     def close(self) -> None:
         """Nothing outlives a run."""
 
+    def _here(self, work: Work, tasks: Sequence[Task]) -> Generator[Entry]:
+        with closing(Worker(work)) as worker:
+            for task in tasks:
+                with memory_limit(self.memory or share(1)):
+                    entry = worker.run(task)
+                yield entry
 
-def _here(work: Work, tasks: Sequence[Task]) -> Generator[Entry]:
-    worker = Worker(work)
-    try:
-        yield from map(worker.run, tasks)
-    finally:
-        worker.close()
+    def _in_processes(self, work: Work, tasks: Sequence[Task], count: int) -> Generator[Entry]:
+        memory = self.memory or share(count)
+        waiting, busy, deaths = deque(tasks), dict[Connection, tuple[_Process, Task]](), Counter[int]()
+        free: list[_Process] = []
+        try:
+            free += [_Process.start(work, memory) for _ in range(count)]
+            while waiting or busy:
+                while waiting and free:
+                    _give(free.pop(), waiting.popleft(), busy)
+                for pipe in connection.wait(list(busy)):
+                    process, task = busy.pop(pipe)  # type: ignore[call-overload]
+                    answer = _answer(process)
+                    if answer is None:
+                        process.stop()
+                        deaths[task.shard.number] += 1
+                        if deaths[task.shard.number] == DEATHS:
+                            raise deadly(task, f" (the last with exit code {process.process.exitcode})")
+                        waiting.appendleft(task)
+                        free.append(_Process.start(work, memory))
+                        continue
+                    free.append(process)
+                    if isinstance(answer, BaseException):
+                        raise answer
+                    yield answer
+        finally:
+            for process in [*free, *(process for process, _ in busy.values())]:
+                process.stop()
 
 
 @dataclass(frozen=True)
@@ -53,10 +83,10 @@ class _Process:
     pipe: Connection
 
     @classmethod
-    def start(cls, work: Work) -> _Process:
+    def start(cls, work: Work, memory: int) -> _Process:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(work, theirs), daemon=True)
+        process = context.Process(target=_serve, args=(work, memory, theirs), daemon=True)
         with _interrupts_held_back():
             process.start()
         theirs.close()
@@ -66,34 +96,6 @@ class _Process:
         self.process.terminate()
         self.process.join()
         self.pipe.close()
-
-
-def _in_processes(work: Work, tasks: Sequence[Task], count: int) -> Generator[Entry]:
-    waiting, busy, deaths = deque(tasks), dict[Connection, tuple[_Process, Task]](), 0
-    free: list[_Process] = []
-    try:
-        free += [_Process.start(work) for _ in range(count)]
-        while waiting or busy:
-            while waiting and free:
-                _give(free.pop(), waiting.popleft(), busy)
-            for pipe in connection.wait(list(busy)):
-                process, task = busy.pop(pipe)  # type: ignore[call-overload]
-                answer = _answer(process)
-                if answer is None:
-                    deaths += 1
-                    _check_alive(deaths, process, task)
-                    process.stop()
-                    waiting.appendleft(task)
-                    free.append(_Process.start(work))
-                    continue
-                deaths = 0
-                free.append(process)
-                if isinstance(answer, BaseException):
-                    raise answer
-                yield answer
-    finally:
-        for process in [*free, *(process for process, _ in busy.values())]:
-            process.stop()
 
 
 def _give(process: _Process, task: Task, busy: dict[Connection, tuple[_Process, Task]]) -> None:
@@ -110,17 +112,6 @@ def _answer(process: _Process) -> Entry | BaseException | None:
     return answer  # type: ignore[no-any-return]
 
 
-def _check_alive(deaths: int, process: _Process, task: Task) -> None:
-    if deaths < DEATHS:
-        return
-    process.process.join()
-    raise InputError(
-        f"{deaths} worker processes in a row ended by themselves (the last with {process.process.exitcode}) on rows "
-        f"{task.shard.first + 1} to {task.shard.first + task.shard.rows} of {task.shard.path}: perhaps memory ran out; "
-        "run the same command with fewer --workers: it goes on from here"
-    )
-
-
 @contextmanager
 def _interrupts_held_back() -> Iterator[None]:
     """A process that is started here never hears Ctrl-C, not even before its first line; this one does afterwards."""
@@ -134,11 +125,11 @@ def _interrupts_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _serve(work: Work, pipe: Connection) -> None:
+def _serve(work: Work, memory: int, pipe: Connection) -> None:
     """The life of a worker process: tasks in, entries or errors out, until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     worker = Worker(work)
-    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+    with memory_limit(memory), suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             task = pipe.recv()
             try:

@@ -21,6 +21,7 @@ from evalign.batch.writing import write_durably
 from evalign.data.rows import Columns, make_row
 from evalign.encoders.disk_cache import flush_vectors
 from evalign.encoders.loading import open_encoder
+from evalign.encoders.out_of_memory import out_of_memory
 from evalign.encoders.vector_cache import forget_vectors
 from evalign.errors import InputError
 from evalign.malloc_trim import release_freed_memory
@@ -104,8 +105,16 @@ class Worker:
 
     def run(self, task: Task) -> Entry:
         """Does the task; its files are on the disk when this returns."""
-        with one_blas_thread():  # as many workers as cores leave none for more
-            return self.steps[task.step](task.shard)
+        try:
+            with one_blas_thread():  # as many workers as cores leave none for more
+                return self.steps[task.step](task.shard)
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+            raise InputError(
+                f"{task.shard}: a worker needs more memory than it may take; run the same command with more "
+                "--memory or fewer --workers: it goes on from here"
+            ) from error
 
     def close(self) -> None:
         """Closes the input."""

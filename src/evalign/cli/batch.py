@@ -59,6 +59,8 @@ def batch() -> None:
 @click.option("--gpus", type=click.FloatRange(0), default=0.0, help="Ray: GPUs of each worker, such as 1 or 0.5.")
 @click.option("--patience", type=click.FloatRange(1), default=PATIENCE, show_default=True, metavar="SECONDS",
               help="Ray: the job stops if no shard is finished in this time.")  # fmt: skip
+@click.option("--memory", type=click.FloatRange(0), default=0.0, metavar="GIB",
+              help="Memory that each worker may take; 0: an even share of 80 % of its machine (Linux).")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True,
               help="Threads of the encoder in each worker; fixed for a job.")  # fmt: skip
 @click.option("--shard-rows", type=int, default=8192, show_default=True, help="Rows of a shard, a multiple of 1024.")
@@ -68,7 +70,8 @@ def batch() -> None:
 @embeddings_option
 def run(
     inputs: tuple[str, ...], folder: Path, specs: tuple[str, ...], engine: str, workers: int, address: str | None,
-    gpus: float, patience: float, threads: int, shard_rows: int, form: str, columns: Columns, input_format: str | None,
+    gpus: float, patience: float, memory: float, threads: int, shard_rows: int, form: str, columns: Columns,
+    input_format: str | None,
 ) -> int:  # fmt: skip
     """Score the rows of IN... into DIR.
 
@@ -83,7 +86,11 @@ def run(
     """
     work = Work(folder, tuple(parse_metrics(specs, threads)), columns, form)
     request = Request(inputs, work, shard_rows, input_format)
-    options = {"local": (workers or os.cpu_count() or 1,), "ray": (workers, threads, address, gpus, patience)}
+    most = int(memory * 2**30)
+    options = {
+        "local": (workers or os.cpu_count() or 1, most),
+        "ray": (workers, threads, address, gpus, patience, most),
+    }
     with ExitStack() as bar, closing(ENGINES[engine](*options[engine])) as where:
 
         def watch(what: str, total: int) -> Callable[[int], Any]:
