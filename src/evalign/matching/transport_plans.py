@@ -240,9 +240,9 @@ def _without_dust(unmatched: Floats) -> Floats:
 def _pot() -> Any:
     """POT as the program has loaded it; else a private copy without what POT would load only because it is installed.
 
-    `import ot` imports torch, jax, cupy, tensorflow, scikit-learn and networkx wherever they are: seconds of a start that
-    takes half of one, for arrays and functions which are not used here. The copy leaves `sys.modules` again, so that a
-    program which imports POT later gets the whole of it.
+    `import ot` imports torch, jax, cupy, tensorflow, scikit-learn and networkx where they are: two seconds, for arrays
+    and functions that are not used here. The copy leaves `sys.modules` again, so that a program which imports POT
+    later gets the whole of it.
     """
     if "ot" in sys.modules:
         return sys.modules["ot"]
