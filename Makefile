@@ -10,7 +10,7 @@ ANNOUNCE := test -e .venv/.dev || printf '%s\n' \
   "Before the first test, evalign and what its tests compare it with are installed into .venv: torch (CPU), transformers," \
   "two models, Chromium if possible. About 1.2 GB are downloaded, 3 GB written; 4 minutes on two cores and a fast line."
 
-.PHONY: run test test-slow test-faults fuzz lint format bench screenshots clean chromium
+.PHONY: run test test-slow test-faults fuzz lint format bench docs screenshots clean chromium
 
 run: .venv/.run
 	$(BIN)/evalign score examples/simplification.jsonl
@@ -59,6 +59,16 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/agreement_statistics.py
 	$(BIN)/python benchmarks/server.py
 	$(BIN)/python benchmarks/page.py
+
+# The documentation as a site in site/, built without the network once mkdocs is here; warnings are errors.
+docs: .venv/.docs
+	$(BIN)/python docs/generate.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs --quiet build --strict
+	@echo "built: site/index.html; with search: $(BIN)/python -m http.server -d site"
+
+.venv/.docs: .venv/.run
+	$(PIP) install -c constraints.txt -e '.[web]' mkdocs-material
+	touch $@
 
 # The pictures of README and docs, taken from the real page.
 screenshots: .venv/.dev

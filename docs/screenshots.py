@@ -62,6 +62,7 @@ def main() -> None:
                 page.locator("#options summary").click()
             page.wait_for_timeout(300)
             _save(page, picture)
+        _matchings(page)
         page.fill("#candidate", SHORTER)
         page.fill("#reference", LONG)
         _aligned(page)
@@ -86,6 +87,19 @@ def _aligned(page) -> None:
     page.wait_for_timeout(500)
     page.locator("#pair-result:not([aria-busy])").wait_for()
     page.wait_for_timeout(1000)
+
+
+def _matchings(page) -> None:
+    """The same pair under the three kinds of matching, the picture alone."""
+    _example(page, "A word repeated")
+    page.locator("#options summary").click()
+    page.get_by_label("Show what changed against").select_option(index=0)
+    page.locator("#options summary").click()
+    for choice, name in (("greedy", "greedy"), ("assignment", "exact"), ("transport", "transport")):
+        page.locator(".pair-choice", has_text=choice).locator("input").check()
+        page.mouse.move(0, 0)
+        page.wait_for_timeout(300)
+        page.locator(".pair-stage").screenshot(path=IMAGES / f"matching-{name}.png")
 
 
 def _corpus(page) -> None:

@@ -1,4 +1,4 @@
-"""The package as a stranger gets it: a new virtual environment, no torch, the README's commands."""
+"""The package as a stranger gets it: a new virtual environment, no torch, the cookbook's commands."""
 
 import gzip
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-LEFT_OUT = (  # of the README's commands
+LEFT_OUT = (  # of the cookbook's commands
     "mpnet",  # 438 MB, and the same path as minilm
     "./mine",  # a model of the reader's
     "report.html",  # needs the extra plots
@@ -53,8 +53,8 @@ def test_base_install_has_no_torch_and_still_scores(fresh):
     assert (scored.returncode, "precision" in scored.stdout) == (0, True), scored.stderr
 
 
-def test_readme_commands(fresh):
-    """Every `evalign` line of the README, in order, on files with the names it uses."""
+def test_cookbook_commands(fresh):
+    """Every `evalign` line of the cookbook, in order, on files with the names it uses."""
     for name in ("system.txt", "a.txt", "b.txt", "old.txt", "new.txt", "main.txt", "branch.txt"):
         (fresh / name).write_text("the cat sat\na dog barked\n")
     for name in ("reference.txt", "ref.txt", "ref1.txt", "ref2.txt", "news.txt", "corpus.txt"):
@@ -68,8 +68,10 @@ def test_readme_commands(fresh):
         for place in range(12)
     ]
     (fresh / "rated.jsonl").write_text("\n".join(map(json.dumps, rated)))
-    commands = re.findall(r"^\$ (evalign .+?)(?: {2,}#.*)?$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
-    assert len(commands) >= 8
+    commands = re.findall(
+        r"^\$ (evalign .+?)(?: {2,}#.*)?$", (ROOT / "docs/cookbook.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert len(commands) >= 30
     for command in commands:
         if any(word in command for word in LEFT_OUT):
             continue

@@ -9,7 +9,7 @@ import pytest
 from evalign.cli.batch import run
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = ("examples/ray-cluster.yaml", "examples/ray-job.yaml", "docs/scale.md")
+FILES = ("examples/ray-cluster.yaml", "examples/ray-job.yaml", "docs/scale.md", "docs/howto/ray.md")
 
 
 def test_ray_accepts_the_cluster():

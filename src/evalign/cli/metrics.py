@@ -8,7 +8,7 @@ from rich.text import Text
 
 from evalign.cli.options import stdout_console
 from evalign.metrics.base import Metric
-from evalign.metrics.options import option_fields
+from evalign.metrics.options import default_text, option_fields
 from evalign.metrics.registry import METRICS, metric
 
 
@@ -50,6 +50,5 @@ def _options(chosen: Metric) -> Table:
     for column in ("option", "default", "values", "what it is"):
         table.add_column(column, overflow="fold")
     for item in option_fields(chosen):
-        default = "tuned" if item.default is None else str(item.default).lower()
-        table.add_row(item.name, default, " ".join(item.metadata["choices"]), Text(item.metadata["about"]))
+        table.add_row(item.name, default_text(item), " ".join(item.metadata["choices"]), Text(item.metadata["about"]))
     return table

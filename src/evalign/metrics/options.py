@@ -41,6 +41,13 @@ def option_fields(metric: Any) -> list[dataclasses.Field[Any]]:
     return [item for item in dataclasses.fields(metric) if "about" in item.metadata]
 
 
+def default_text(item: dataclasses.Field[Any]) -> str:
+    """An option's default for tables: a layer that is not given is the one tuned for the model."""
+    if item.default is None:
+        return "tuned" if item.name == "layer" else ""
+    return written(item.default)
+
+
 def number_or_text(value: Any) -> int | str | None:
     """A layer: `5` and "5" are the number, `4+6` and `last` stay text, and so do digits that no layer has."""
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):

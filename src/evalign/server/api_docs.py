@@ -36,7 +36,7 @@ def _operation(document: dict[str, Any], path: str, method: str, operation: dict
         yield f"<pre>{_text(call)}</pre>"
     yield "<h3>Answers</h3>\n<ul>"
     for status, answer in operation["responses"].items():
-        yield f"<li><code>{_text(status)}</code> {_kind(_answer_schema(answer))}</li>"
+        yield f"<li><code>{_text(status)}</code> {schema_kind(_answer_schema(answer))}</li>"
     yield "</ul>"
     yield from _fields(document, _answer_schema(operation["responses"].get("200", {})), SCHEMA_LEVELS)
     yield "</section>"
@@ -58,24 +58,24 @@ def _fields(document: dict[str, Any], schema: dict[str, Any], levels: int) -> It
     for name, inner in properties.items():
         need = "" if name in schema.get("required", ()) else ", optional"
         about = inner.get("description", "")
-        yield f"<dt><code>{_text(name)}</code> <span>{_kind(inner)}{need}</span></dt><dd>{_text(about)}"
+        yield f"<dt><code>{_text(name)}</code> <span>{schema_kind(inner)}{need}</span></dt><dd>{_text(about)}"
         for part in (inner, *inner.get("anyOf", ())):
             yield from _fields(document, part.get("items", part), levels - 1)
         yield "</dd>"
     yield "</dl>"
 
 
-def _kind(schema: dict[str, Any]) -> str:
+def schema_kind(schema: dict[str, Any]) -> str:
     """A type in a few words."""
     if "$ref" in schema:
         return _text(schema["$ref"].rpartition("/")[2])
     if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(_kind(choice) for choice in schema["anyOf"]))
+        return " or ".join(dict.fromkeys(schema_kind(choice) for choice in schema["anyOf"]))
     if "enum" in schema or "const" in schema:
         return " or ".join(_text(json.dumps(value)) for value in schema.get("enum", [schema.get("const")]))
     kind = schema.get("type", "any")
     named = " or ".join(kind) if isinstance(kind, list) else str(kind)
-    return f"list of {_kind(schema['items'])}" if named == "array" and "items" in schema else _text(named)
+    return f"list of {schema_kind(schema['items'])}" if named == "array" and "items" in schema else _text(named)
 
 
 def _text(value: object) -> str:
