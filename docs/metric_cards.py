@@ -31,6 +31,7 @@ MEASURED = {  # section of docs/metrics.md -> the card's heading, and what its n
         "([how it was measured](../metrics.md#behaviour)).",
     ),
 }
+ROUGE = "<!-- made by benchmarks/rouge_agreement.py -->"
 FEW = 10  # values that are listed; longer lists are those of the libraries that are installed
 
 
@@ -74,11 +75,11 @@ def _card(card: str, names: list[str], written: dict[str, Any]) -> str:
     parts += ["## Known failures", "\n".join(f"- {failure}" for failure in written["failures"])]
     for section, (heading, about) in MEASURED.items():
         columns, rows = measured(section)
-        own = [[f"`{spec}`", *rows[spec]] for spec in rows if re.match(r"\w+", spec)[0] in names]  # type: ignore[index]
-        if own:
-            parts += [f"## {heading}", about, table(["metric", *columns], own)]
-        else:
-            parts += [f"## {heading}", "Not measured: it is not in the tables of [which metric](../metrics.md)."]
+        own = [[f"`{spec}`", *cells] for spec, cells in rows.items() if _name(spec) in names]
+        absent = "Not measured: it is not in the tables of [which metric](../metrics.md)."
+        parts += [f"## {heading}", *([about, table(["metric", *columns], own)] if own else [absent])]
+        if heading == "Agreement":
+            parts += _on_summeval(names)
     parts += [
         "## Options",
         f"As in `{names[0]}(NAME=VALUE)`; `evalign metrics {names[0]}` prints them.",
@@ -86,6 +87,18 @@ def _card(card: str, names: list[str], written: dict[str, Any]) -> str:
     ]
     links = ", ".join(f"[{_title(page)}](../{page})" for page in written["read"])
     return "\n\n".join([*parts, f"**Read on:** {links}."]) + "\n"
+
+
+def _on_summeval(names: list[str]) -> list[str]:
+    """What docs/lexical.md measured of ROUGE's variants on all of SummEval."""
+    columns, rows = first_table((DOCS / "lexical.md").read_text("utf-8").partition(ROUGE)[2])
+    own = [[f"`{spec}`", *cells] for spec, cells in rows.items() if _name(spec) in names]
+    about = "Of ROUGE's variants on all 1,600 summaries of SummEval, by aspect ([how](../lexical.md#rouge)):"
+    return [about, table(["variant", *columns], own)] if own else []
+
+
+def _name(spec: str) -> str:
+    return spec.partition("(")[0]
 
 
 def _facts(card: Metric, rule: str) -> list[list[str]]:
@@ -125,8 +138,13 @@ def _options(card: Metric) -> str:
 def measured(section: str) -> tuple[list[str], dict[str, list[str]]]:
     """A table of docs/metrics.md: its columns, and spec -> cells."""
     page = (DOCS / "metrics.md").read_text("utf-8")
-    lines = page.partition(f"\n## {section}\n")[2].partition("\n## ")[0].splitlines()
-    cells = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines if line.startswith("|")]
+    return first_table(page.partition(f"\n## {section}\n")[2].partition("\n## ")[0])
+
+
+def first_table(text: str) -> tuple[list[str], dict[str, list[str]]]:
+    """The first Markdown table of a text: its columns but the first, and spec -> cells."""
+    lines = re.search(r"(?:^\|.*\n?)+", text, re.M)[0].splitlines()  # type: ignore[index]
+    cells = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines]
     return cells[0][1:], {row[0].strip("`"): row[1:] for row in cells[2:]}
 
 

@@ -21,6 +21,7 @@ from evalign.server.app import create_app
 from evalign.server.settings import Settings
 
 MADE = "<!-- made by docs/generate.py -->"
+CAPABILITIES = ("align", "pairwise", "score_layers", "likelihoods")
 LISTS = Path(evalign.__file__).with_suffix(".pyi")  # every public name, and after the first empty lines former ones
 
 
@@ -165,6 +166,7 @@ def python_page() -> str:
         parts.extend(_class(name, thing) if inspect.isclass(thing) else _function(name, thing))
     parts += ["## Metrics", "Options are keywords: `evalign.BERTScore(layer=5)`; they stand on the metrics' cards."]
     parts.extend(_methods("Metric", Metric))
+    parts.append(_capabilities(metrics))
     rows = [
         [f"`{name}`", f"{_paragraph(metrics[name])} {_cards(name)}".strip()] for name in metrics if name != "Metric"
     ]
@@ -192,7 +194,7 @@ def _paragraph(thing: Any) -> str:
 
 def _signature(thing: Any) -> str:
     try:
-        written = str(inspect.signature(thing))
+        written = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(thing)))  # annotations are text
     except ValueError:
         return "()"
     return re.sub(r"<(class '[\w.]+\.(\w+)'|.*? at 0x\w+)>", lambda default: default[2] or "...", written)
@@ -210,6 +212,22 @@ def _class(name: str, kind: Any) -> Iterator[str]:
     yield from _methods(name, kind)
 
 
+def _capabilities(metrics: dict[str, Any]) -> str:
+    """What only some metrics can do, such as aligning, and which."""
+    having: dict[str, tuple[Any, list[str]]] = {}
+    for name, kind in metrics.items():
+        for attribute in CAPABILITIES:
+            if hasattr(kind, attribute):
+                having.setdefault(attribute, (inspect.getattr_static(kind, attribute), []))[1].append(f"`{name}`")
+    rows = [[_method(name, thing), _paragraph(thing), " ".join(kinds)] for name, (thing, kinds) in having.items()]
+    return table(["of some metrics", "what it gives", "which"], rows)
+
+
+def _method(name: str, thing: Any) -> str:
+    written = re.sub(r"^\((self|cls)(, )?", "(", _signature(getattr(thing, "__func__", thing)))
+    return f"`.{name}{written}`"
+
+
 def _methods(name: str, kind: Any) -> Iterator[str]:
     rows = []
     for attribute, thing in vars(kind).items():
@@ -218,7 +236,6 @@ def _methods(name: str, kind: Any) -> Iterator[str]:
         if isinstance(thing, property):
             rows.append([f"`.{attribute}`", _paragraph(thing)])
         elif inspect.isfunction(thing) or isinstance(thing, (classmethod, staticmethod)):
-            written = re.sub(r"^\((self|cls)(, )?", "(", _signature(getattr(thing, "__func__", thing)))
-            rows.append([f"`.{attribute}{written}`", _paragraph(thing)])
+            rows.append([_method(attribute, thing), _paragraph(thing)])
     if rows:
         yield table([f"of `{name}`", "what it gives"], rows)
