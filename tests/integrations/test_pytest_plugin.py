@@ -1,6 +1,7 @@
 """`assert_quality`: passes with the report, fails with the worst pairs and their alignments."""
 
 import pytest
+from integration_rows import BAD_NAMES, BAD_ROWS
 
 from evalign.errors import InputError
 from evalign.integrations.pytest_plugin import assert_quality
@@ -34,10 +35,11 @@ def test_every_pair_and_metrics_that_fall():
     assert_quality(CANDIDATES, REFERENCES, metric="ter", at_least=100)
 
 
-@pytest.mark.parametrize("given", [([], []), (["a"], []), ([None], ["a"]), (["a"], [1.5])])
-def test_bad_input_is_no_assertion(given):
-    with pytest.raises(InputError):
-        assert_quality(*given, metric="rouge1", at_least=0.5)
+@pytest.mark.parametrize(("candidates", "references", "said"), [*BAD_ROWS, ([], [], "no pairs to judge")],
+                         ids=[*BAD_NAMES, "nothing"])  # fmt: skip
+def test_bad_input_is_an_error_of_the_test_and_no_assertion(candidates, references, said):
+    with pytest.raises(InputError, match=said):
+        assert_quality(candidates, references, metric="rouge1", at_least=0.5)
 
 
 def test_pytest_finds_the_fixture(pytester):

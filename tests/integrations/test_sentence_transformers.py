@@ -1,6 +1,7 @@
 """`AgreementEvaluator`: called by sentence-transformers it reports what the metric gives for the saved model."""
 
 import pytest
+from integration_rows import BAD_NAMES, BAD_ROWS, NOT_A_NUMBER
 
 import evalign
 from evalign.stats.correlation import spearman
@@ -39,10 +40,16 @@ def test_what_it_reports_is_the_metrics_agreement(model, tmp_path, spec):
     ("given", "said"),
     [
         ((CANDIDATES, REFERENCES, [1, 2]), "6 candidates but 2 ratings"),
-        ((CANDIDATES, REFERENCES[:2], RATINGS), "6 candidates but 2 references"),
-        (([None], ["a"], [1]), "expected a string"),
-        ((["a"], ["a"], [float("nan")]), "finite"),
+        ((CANDIDATES, REFERENCES, [*RATINGS[:5], NOT_A_NUMBER]), "ratings: expected finite numbers"),
+        ((CANDIDATES, REFERENCES, [*RATINGS[:5], None]), "ratings: expected finite numbers"),
+        ((CANDIDATES, REFERENCES, [*RATINGS[:5], "good"]), "ratings: expected finite numbers"),
+        ((CANDIDATES, REFERENCES, [1] * 6), "at least two different numbers"),
+        (([], [], []), "at least two different numbers"),
+        ((CANDIDATES, REFERENCES, RATINGS, "chrf"), "chrf has no option 'model'"),
+        ((CANDIDATES, REFERENCES, RATINGS, "bertscor"), "did you mean"),
+        *(((candidates, references, [*range(len(candidates))]), said) for candidates, references, said in BAD_ROWS),
     ],
+    ids=["ratings", "nan", "none", "word", "constant", "nothing", "lexical", "unknown", *BAD_NAMES],
 )
 def test_bad_input_is_a_value_error_with_our_sentence(given, said):
     from evalign.integrations.sentence_transformers import AgreementEvaluator

@@ -2,9 +2,9 @@
 
 import pandas
 import pytest
+from integration_rows import BAD_NAMES, BAD_ROWS
 
 import evalign
-from evalign.errors import InputError
 from evalign.integrations.tables import add_scores, batch_scorer
 
 COLUMNS = {
@@ -47,10 +47,37 @@ def test_a_batch_of_a_dataset():
 
 def test_bad_input_is_one_sentence():
     frame = pandas.DataFrame(COLUMNS)
-    with pytest.raises(InputError, match="no column 'gold'; the columns are candidate, references, other"):
+    with pytest.raises(ValueError, match="no column 'gold'; the columns are candidate, references, other"):
         add_scores(frame, "rouge1", reference="gold")
     for spec in ("bertscore(model=fake, idf=references)", "moverscore(model=fake, preset=moverscore_v2)"):
-        with pytest.raises(InputError, match="counts IDF over the whole corpus"):
+        with pytest.raises(ValueError, match="counts IDF over the whole corpus"):
             batch_scorer(spec)
-    with pytest.raises(InputError, match="expected a string"):
-        add_scores(frame.assign(candidate=[None, 1.5, "a", "b", "c"]), "rouge1")
+    with pytest.raises(ValueError, match="no column 'candidate'"):
+        add_scores(pandas.DataFrame({}), "rouge1")
+
+
+@pytest.mark.parametrize(("candidates", "references", "said"), BAD_ROWS, ids=BAD_NAMES)
+def test_a_bad_cell_is_a_value_error_with_our_sentence(candidates, references, said):
+    with pytest.raises(ValueError, match=said):
+        batch_scorer("rouge1")({"candidate": candidates, "references": references})
+    if len(candidates) == len(references):
+        with pytest.raises(ValueError, match=said):
+            add_scores(pandas.DataFrame({"candidate": candidates, "references": references}, dtype=object), "rouge1")
+
+
+def test_bad_cells_of_polars():
+    polars = pytest.importorskip("polars")
+    for column, said in (([None, "a"], "NoneType"), ([1, 2], "int"), ([0.5, float("nan")], "float")):
+        with pytest.raises(ValueError, match=rf"candidates\[0\]: expected a string, found {said}"):
+            add_scores(polars.DataFrame({"candidate": column, "references": ["a", "b"]}), "rouge1")
+
+
+@pytest.mark.slow
+def test_inside_dataset_map():
+    datasets = pytest.importorskip("datasets")
+    scored = datasets.Dataset.from_dict(COLUMNS).map(batch_scorer("rougeL"), batched=True, batch_size=2)
+    report = evalign.metric("rougeL").score(COLUMNS["candidate"], COLUMNS["references"])
+    assert scored["rougeL_f1"][:] == report["f1"].tolist()
+    bad = datasets.Dataset.from_dict(COLUMNS | {"candidate": [None, *COLUMNS["candidate"][1:]]})
+    with pytest.raises(ValueError, match=r"candidates\[0\]: expected a string, found NoneType"):
+        bad.map(batch_scorer("rougeL"), batched=True, batch_size=2)

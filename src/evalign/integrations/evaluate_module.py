@@ -1,10 +1,10 @@
 """Every metric of evalign as a Hugging Face `evaluate` module, loaded from this file.
 
-    import evaluate
-    from evalign.integrations import evaluate_module
-
-    bertscore = evaluate.load(evaluate_module.PATH, "bertscore")
-    bertscore.compute(predictions=candidates, references=references, model="minilm")
+>>> import evaluate
+>>> from evalign.integrations import evaluate_module
+>>> rouge = evaluate.load(evaluate_module.PATH, "rouge1")
+>>> rouge.compute(predictions=["a cat", "two dogs"], references=["the cat", "two cats"], stem=True)["f1"]
+[0.5, 0.5]
 
 The second argument names the metric; options of the metric are given to `compute`. Every field comes as a list with a
 number per row, `corpus` has the pooled score of metrics that have one, and `hashcode` is the signature.
@@ -17,8 +17,10 @@ from typing import Any
 import datasets
 import evaluate
 
-from evalign.errors import EvalignError
-from evalign.metrics.registry import METRICS, metric_class
+from evalign.errors import InputError
+from evalign.integrations.judging import errors_as
+from evalign.metrics.registry import metric_class
+from evalign.metrics.rows import make_rows
 
 PATH = __file__
 DEFAULT = "bertscore"
@@ -37,19 +39,38 @@ Returns:
 class Evalign(evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
     """The metric that `config_name` names."""
 
+    def compute(self, *, predictions: Any = None, references: Any = None, **given: Any) -> dict[str, Any] | None:
+        """The scores of these rows, or of those added before; what is no input is an option of the metric."""
+        inputs = {name: given.pop(name) for name in [*self._feature_names(), "sources"] if name in given}
+        found: dict[str, Any] | None = super().compute(
+            predictions=predictions, references=references, **inputs, options=given
+        )
+        return found
+
+    def add_batch(self, *, predictions: Any = None, references: Any = None, **inputs: Any) -> None:
+        """Checks every row: evaluate looks at the first only, and makes a text of a number or a list in the second."""
+        with errors_as(ValueError):
+            rows = make_rows(predictions, references, inputs.get("sources"))
+            if not rows:
+                raise InputError("no rows to judge: predictions are empty")
+        several = None if references is None else [list(row.references) for row in rows]
+        super().add_batch(predictions=[row.candidate for row in rows], references=several, **inputs)
+
+    def add(self, *, prediction: Any = None, reference: Any = None, **inputs: Any) -> None:
+        """One row."""
+        one = {name: [text] for name, text in inputs.items()}
+        self.add_batch(predictions=[prediction], references=None if reference is None else [reference], **one)
+
     def _info(self) -> evaluate.MetricInfo:
-        kind = metric_class(self._name())
-        text, several = datasets.Value("string"), datasets.Sequence(datasets.Value("string"))
-        sources = {"sources": text} if "source" in kind.needs else {}
+        with errors_as(ValueError):
+            kind = metric_class(self._name())
+        text = datasets.Value("string")
+        inputs = {"predictions": text, "sources": text, "references": datasets.Sequence(text)}
         return evaluate.MetricInfo(
             description=f"{self._name()}: {kind.about}",
             citation="",
             inputs_description=INPUTS,
-            features=[
-                datasets.Features({"predictions": text, **sources, "references": references})
-                for references in ((several, text) if "references" in kind.needs else ())
-            ]
-            or datasets.Features({"predictions": text, **sources}),
+            features=datasets.Features({name: inputs[name] for name in inputs if name in ("predictions", *kind.needs)}),
         )
 
     def _compute(
@@ -57,15 +78,13 @@ class Evalign(evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
         predictions: list[str],
         references: list[Any] | None = None,
         sources: list[str] | None = None,
-        **options: Any,
+        options: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         name = self._name()
-        try:
-            report = metric_class(name).from_options(options, name).score(predictions, references, sources)
-        except EvalignError as error:  # what modules of evaluate raise
-            raise ValueError(str(error)) from error
+        with errors_as(ValueError):  # what modules of evaluate raise
+            report = metric_class(name).from_options(options or {}, name).score(predictions, references, sources)
         pooled = {"corpus": dict(report.pooled)} if report.pooled else {}
         return {field: report[field].tolist() for field in report.fields} | pooled | {"hashcode": report.signature}
 
     def _name(self) -> str:
-        return self.config_name if self.config_name in METRICS else DEFAULT
+        return DEFAULT if self.config_name in (None, "default") else str(self.config_name)

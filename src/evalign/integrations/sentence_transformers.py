@@ -14,8 +14,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from evalign.errors import EvalignError, InputError
+from evalign.errors import InputError
+from evalign.integrations.judging import errors_as
+from evalign.metrics.base import Metric
 from evalign.metrics.registry import metric_class
 from evalign.metrics.rows import make_rows
 from evalign.metrics.spec import parse_spec
@@ -44,27 +47,39 @@ class AgreementEvaluator(SentenceEvaluator):  # type: ignore[misc]  # not seen b
         self.primary_metric = "spearman"
         self.name, self.metric = name, metric
         self.candidates, self.references = candidates, references
-        self.ratings = np.array(list(ratings), dtype=np.float64)
-        try:
+        with errors_as(ValueError):
+            self._judge("fake")  # a metric without a model is refused before the training, not after its first epoch
+            self.ratings = _numbers(ratings)
             rows = make_rows(candidates, references)
             if len(rows) != len(self.ratings):
                 raise InputError(f"{len(rows)} candidates but {len(self.ratings)} ratings; they must run in parallel")
-            if not np.isfinite(self.ratings).all():
-                raise InputError("ratings: expected finite numbers")
-        except EvalignError as error:
-            raise ValueError(str(error)) from error
+            if len(set(self.ratings.tolist())) < 2:
+                raise InputError("ratings: expected at least two different numbers, else nothing can agree with them")
 
     def __call__(
         self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1
     ) -> dict[str, float]:
         """Statistic -> its value for the model as it is now."""
-        name, options = parse_spec(self.metric)
-        with TemporaryDirectory() as folder:
+        with TemporaryDirectory() as folder, errors_as(ValueError):
             model.save(folder, create_model_card=False)
-            judge = metric_class(name).from_options({**options, "model": folder}, name)
+            judge = self._judge(folder)
             scores = judge.score(self.candidates, self.references)[judge.main]
-        scores = scores if judge.higher_is_better else -scores
-        found = {statistic: float(value(scores, self.ratings)) for statistic, value in STATISTICS.items()}
+            scores = scores if judge.higher_is_better else -scores
+            found = {statistic: float(value(scores, self.ratings)) for statistic, value in STATISTICS.items()}
         named: dict[str, float] = self.prefix_name_to_metrics(found, self.name)
         self.store_metrics_in_model_card_data(model, named, epoch, steps)
         return named
+
+    def _judge(self, model: str) -> Metric:
+        name, options = parse_spec(self.metric)
+        return metric_class(name).from_options({**options, "model": model}, name)
+
+
+def _numbers(ratings: Iterable[float]) -> npt.NDArray[np.float64]:
+    try:
+        numbers = np.array(list(ratings), dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array([np.nan])
+    if not np.isfinite(numbers).all():
+        raise InputError("ratings: expected finite numbers")
+    return numbers

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from evalign.errors import InputError
+from evalign.integrations.judging import errors_as, judge_of
 from evalign.metrics.base import Metric
-from evalign.metrics.registry import metric as metric_of
 
 Frame = TypeVar("Frame")
 
@@ -30,11 +30,12 @@ def add_scores(
 
     `reference` names a column of texts, a column of lists of texts, or several columns.
     """
-    judge = metric_of(metric) if isinstance(metric, str) else metric
     given: Any = frame
-    _check_columns(list(given.columns), [candidate, *_names(reference), *([source] if source else [])])
-    columns = {name: given[name].to_list() for name in given.columns}
-    scores = _scores(judge, columns, candidate, reference, source)
+    wanted = [candidate, *_names(reference), *([source] if source else [])]
+    with errors_as(ValueError):
+        _check_columns(list(given.columns), wanted)
+        columns = {name: given[name].to_list() for name in wanted}
+        scores = _scores(judge_of(metric), columns, candidate, reference, source)
     scored: Frame = given.assign(**scores) if hasattr(given, "assign") else given.with_columns(**_series(given, scores))
     return scored
 
@@ -47,13 +48,13 @@ def batch_scorer(
     source: str | None = None,
 ) -> Callable[[Mapping[str, list[Any]]], dict[str, list[float]]]:
     """A function for `Dataset.map(..., batched=True)`; metrics that count over the whole corpus are refused."""
-    judge = metric_of(metric) if isinstance(metric, str) else metric
-    if judge.needs_corpus:
-        raise InputError(f"{judge}: counts IDF over the whole corpus, and a batch is only a part; give idf=FILE")
+    with errors_as(ValueError):
+        judge = judge_of(metric, part="a batch")
 
     def scored(batch: Mapping[str, list[Any]]) -> dict[str, list[float]]:
-        _check_columns(list(batch), [candidate, *_names(reference), *([source] if source else [])])
-        found = _scores(judge, batch, candidate, reference, source)
+        with errors_as(ValueError):
+            _check_columns(list(batch), [candidate, *_names(reference), *([source] if source else [])])
+            found = _scores(judge, batch, candidate, reference, source)
         return {name: [float(value) for value in values] for name, values in found.items()}
 
     return scored

@@ -18,10 +18,10 @@ import torch
 from torch import Tensor
 from torchmetrics import Metric as TorchMetric
 
-from evalign.errors import EvalignError
+from evalign.integrations.judging import errors_as, judge_of
 from evalign.metrics.base import Metric
-from evalign.metrics.registry import metric as metric_of
 from evalign.metrics.rows import make_rows
+from evalign.types import Row
 
 NO_BYTES = torch.zeros(0, dtype=torch.uint8)
 
@@ -34,12 +34,14 @@ class EvalignMetric(TorchMetric):  # type: ignore[misc]  # not seen by the type 
     texts: list[Tensor]
     lengths: list[Tensor]
     reference_counts: list[Tensor]
+    source_counts: list[Tensor]
 
     def __init__(self, metric: str | Metric = "bertscore", segments: bool = False, **options: Any) -> None:
         super().__init__(**options)
-        self.judge = metric_of(metric) if isinstance(metric, str) else metric
+        with errors_as(ValueError):
+            self.judge = judge_of(metric)
         self.segments = segments
-        for state in ("texts", "lengths", "reference_counts"):
+        for state in ("texts", "lengths", "reference_counts", "source_counts"):
             self.add_state(state, default=[], dist_reduce_fx="cat")
 
     @property
@@ -47,39 +49,64 @@ class EvalignMetric(TorchMetric):  # type: ignore[misc]  # not seen by the type 
         """What `MetricTracker` asks for."""
         return self.judge.higher_is_better
 
-    def update(self, preds: str | Sequence[str], target: Iterable[str] | Iterable[Iterable[str]]) -> None:
-        """Candidates, and one reference or several for each."""
-        try:
-            rows = make_rows([preds] if isinstance(preds, str) else preds, target)
-        except EvalignError as error:
-            raise ValueError(str(error)) from error
-        written = [text.encode("utf-8", "surrogatepass") for row in rows for text in (row.candidate, *row.references)]
+    def update(
+        self,
+        preds: str | Sequence[str],
+        target: Iterable[str] | Iterable[Iterable[str]] | None = None,
+        sources: Iterable[str] | None = None,
+    ) -> None:
+        """Candidates, one reference or several for each, and the sources of metrics that read them."""
+        with errors_as(ValueError):
+            rows = make_rows([preds] if isinstance(preds, str) else preds, target, sources)
+            self.judge.check_needs(rows)
+        self._keep(rows)
+
+    def _keep(self, rows: Sequence[Row]) -> None:
+        written = [text.encode("utf-8", "surrogatepass") for row in rows for text in _texts(row)]
         joined = b"".join(written)
         self.texts.append(torch.frombuffer(bytearray(joined), dtype=torch.uint8) if joined else NO_BYTES)
         self.lengths.append(torch.tensor([len(text) for text in written], dtype=torch.int64))
         self.reference_counts.append(torch.tensor([len(row.references) for row in rows], dtype=torch.int64))
+        self.source_counts.append(torch.tensor([row.source is not None for row in rows], dtype=torch.int64))
 
     def compute(self) -> dict[str, Tensor]:
         """Field -> its score."""
-        candidates, references = self._gathered()
-        report = self.judge.score(candidates, references)
+        with errors_as(ValueError):
+            rows = self._gathered()
+            report = self.judge.report(self.judge.scorer(rows), rows)
         if self.segments:
             return {field: torch.tensor(report[field], dtype=torch.float64) for field in report.fields}
         return {field: torch.tensor(report.corpus(field), dtype=torch.float64) for field in report.fields}
 
-    def _gathered(self) -> tuple[list[str], list[list[str]]]:
-        texts = self._decoded()
-        candidates, references = [], []
-        for count in _joined(self.reference_counts).tolist():
-            candidates.append(next(texts))
-            references.append([next(texts) for _ in range(count)])
-        return candidates, references
+    def _sync_dist(self, *given: Any, **options: Any) -> None:
+        """A process without rows sends none of the right kind; torchmetrics would send floats, and gloo abort."""
+        if not self.lengths:
+            self._keep([])
+        super()._sync_dist(*given, **options)
+
+    def _gathered(self) -> list[Row]:
+        texts, rows = self._decoded(), []
+        counts = zip(_joined(self.reference_counts).tolist(), _joined(self.source_counts).tolist(), strict=True)
+        for place, (references, sources) in enumerate(counts, 1):
+            candidate = next(texts)
+            others = [next(texts) for _ in range(references + sources)]
+            source = others[references] if sources else None
+            rows.append(Row(str(place), candidate, tuple(others[:references]), source))
+        return rows
 
     def _decoded(self) -> Iterator[str]:
         written, start = bytes(_joined(self.texts).cpu().numpy()), 0
         for length in _joined(self.lengths).tolist():
             yield written[start : start + length].decode("utf-8", "surrogatepass")
             start += length
+
+
+def _texts(row: Row) -> Iterator[str]:
+    """The candidate, the references, the source."""
+    yield row.candidate
+    yield from row.references
+    if row.source is not None:
+        yield row.source
 
 
 def _joined(state: list[Tensor] | Tensor) -> Tensor:
