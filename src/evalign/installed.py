@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 DECIDING = ("numpy", "scipy", "onnxruntime", "tokenizers", "POT", "sacrebleu", "rapidfuzz", "snowballstemmer")
+DECIDING_IF_HERE = ("torch", "transformers")  # of backend=torch and of models that only transformers runs
 EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
 FOR_DEVELOPERS = {"dev", "all"}
 
@@ -30,7 +31,8 @@ def version_of(library: str) -> str | None:
 
 def deciding_versions() -> dict[str, str | None]:
     """The libraries whose version may change a score."""
-    return {library: version_of(library) for library in DECIDING}
+    optional = [library for library in DECIDING_IF_HERE if version_of(library)]
+    return {library: version_of(library) for library in (*DECIDING, *optional)}
 
 
 def extras() -> list[Extra]:

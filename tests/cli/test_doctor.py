@@ -40,5 +40,5 @@ def test_a_wrong_score_is_said(capsys, monkeypatch):
 def test_the_version_names_what_decides_numbers(capsys):
     code, said = run(capsys, "--version")
     assert code == 0
-    for library in installed.DECIDING:
+    for library in (*installed.DECIDING, *filter(installed.version_of, installed.DECIDING_IF_HERE)):
         assert f"{library} {installed.version_of(library)}" in said

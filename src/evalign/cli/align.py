@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
-from evalign.cli.options import parse_metric, stdout_console, threads_option
+from evalign.cli.options import metric_names, parse_metric, stdout_console, threads_option
 from evalign.errors import SpecError
 from evalign.matching.registry import every_name
 from evalign.metrics.bertscore import BERTScore
 from evalign.metrics.every_matching import align_every, check_not_empty, matching_metric, with_matching
 from evalign.render.documents import alignment_document
 from evalign.render.export import write_html
+from evalign.render.progress import progress
 from evalign.render.side_by_side import side_by_side
 from evalign.render.terminal import alignment_picture
 
@@ -21,7 +22,8 @@ from evalign.render.terminal import alignment_picture
 @click.command()
 @click.argument("candidate")
 @click.argument("reference")
-@click.option("-m", "--metric", "spec", default="bertscore", show_default=True, metavar="SPEC")
+@click.option("-m", "--metric", "spec", default="bertscore", show_default=True, metavar="SPEC",
+              shell_complete=metric_names)  # fmt: skip
 @click.option("--matching", type=click.Choice([*every_name(), "all"]), help="Another matching, or all of them.")
 @click.option("--json", "as_json", is_flag=True, help="Tokens, matrix, cells and scores as a JSON document.")
 @click.option(
@@ -45,7 +47,8 @@ def align(
         raise SpecError("--matching goes with -m bertscore; other metrics have a matching of their own")
     if matching not in (None, "all"):
         metric = with_matching(metric, matching)
-    every = align_every(metric, candidate, reference, others=page is not None or matching == "all")
+    with progress("aligning"):
+        every = align_every(metric, candidate, reference, others=page is not None or matching == "all")
     check_not_empty(every.own)
     if page is not None:
         write_html(alignment_document(every.alignments, every.skipped, str(metric), packed=True), page)

@@ -11,7 +11,14 @@ from evalign.analysis.audit.run import audit as audit_rows
 from evalign.analysis.audit.values import AuditPlan
 from evalign.atomic_files import check_writable, whole_file
 from evalign.cli.inputs import column_options, human_option
-from evalign.cli.options import embeddings_option, parse_metrics, stdout_console, threads_option
+from evalign.cli.options import (
+    A_FILE,
+    embeddings_option,
+    metric_names_or_files,
+    parse_metrics,
+    stdout_console,
+    threads_option,
+)
 from evalign.data.rows import Columns, TableFile
 from evalign.errors import SpecError
 from evalign.render.audit import audit_html, audit_json, audit_table
@@ -20,8 +27,8 @@ from evalign.stats.bootstrap import Resampling
 
 
 @click.command()
-@click.argument("specs", nargs=-1, metavar="METRIC...")
-@click.argument("data")
+@click.argument("specs", nargs=-1, metavar="METRIC...", shell_complete=metric_names_or_files)
+@click.argument("data", type=A_FILE)
 @click.option("--sample", type=click.IntRange(0), default=AuditPlan.sample, show_default=True,
               help="Most rows to score, drawn at random by whole items; 0: all.")  # fmt: skip
 @click.option("--changed", type=click.IntRange(1), default=AuditPlan.changed, show_default=True,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import click
 
-from evalign.cli.options import parse_metric, stdout_console, threads_option
+from evalign.cli.options import A_FILE, metric_names, parse_metric, stdout_console, threads_option
 from evalign.data.text_lines import read_lines
 from evalign.errors import SpecError
 from evalign.metrics.baseline import Baseline, check_table_path
@@ -28,14 +28,18 @@ def get() -> None:
 
     Then rescale_with_baseline=True works in evalign.score and evalign.BERTScorer, and rescale=FILE in a spec.
     """
-    for (language, model), path in sorted(get_baselines().items()):
+    with progress("fetching"):
+        tables = get_baselines()
+    for (language, model), path in sorted(tables.items()):
         click.echo(f"{language}\t{model}\t{path}")
 
 
 @baseline.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("-o", "--output", required=True, metavar="FILE", help="The table (.tsv); notes go beside it as .json.")
-@click.option("-m", "--metric", "spec", default="bertscore", show_default=True, metavar="SPEC")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=A_FILE)
+@click.option("-o", "--output", required=True, metavar="FILE", type=A_FILE, help="The table (.tsv); notes go beside it "
+              "as .json.")  # fmt: skip
+@click.option("-m", "--metric", "spec", default="bertscore", show_default=True, metavar="SPEC",
+              shell_complete=metric_names)  # fmt: skip
 @click.option("--pairs", type=click.IntRange(1), default=DEFAULT_PAIRS, show_default=True, help="Unrelated pairs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the pairing.")
 @click.option("--layers", "more", multiple=True, metavar="4+6", help="A set of layers besides every single one.")

@@ -23,7 +23,7 @@ from evalign.batch.run import Request, run_job
 from evalign.batch.summary import Summary, summarise, write_summary
 from evalign.batch.worker import Work
 from evalign.cli.inputs import column_options
-from evalign.cli.options import embeddings_option, metrics_option, parse_metrics, print_result
+from evalign.cli.options import A_FILE, embeddings_option, metrics_option, parse_metrics, print_result
 from evalign.data.rows import Columns
 from evalign.errors import FileFormatError
 from evalign.render.export import write_html
@@ -47,7 +47,7 @@ def batch() -> None:
 
 
 @batch.command()
-@click.argument("inputs", nargs=-1, required=True, metavar="IN...")
+@click.argument("inputs", nargs=-1, required=True, metavar="IN...", type=A_FILE)
 @click.option("--out", "folder", required=True, metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
               help="The job's folder; the same command on it goes on where a run was stopped.")  # fmt: skip
 @metrics_option
@@ -131,7 +131,12 @@ def verify(folder: Path) -> None:
     """Compare every finished file in DIR with its hash in the manifest."""
     job, manifest = StoredJob.open(folder), Manifest(folder)
     files = [file for entry in manifest.entries.values() for file in entry.files]
-    if damaged := [file.name for file in files if not file.intact(folder)]:
+    damaged = []
+    with progress("reading", len(files)) as advance:
+        for file in files:
+            damaged += [] if file.intact(folder) else [file.name]
+            advance()
+    if damaged:
         raise FileFormatError(
             f"{folder}: {len(damaged)} of {len(files)} files are not what was written, the first {damaged[0]}; "
             "remove them and run the job's command again: only their shards are made anew"
@@ -146,10 +151,12 @@ def verify(folder: Path) -> None:
 def merge(folder: Path, target: Path | None) -> None:
     """Join the finished shards in DIR: one file, and summary.json."""
     job = StoredJob.open(folder)
-    summary = summarise(job, finished_entries(job))
-    write_summary(job, summary)
+    with progress("merging"):
+        summary = summarise(job, finished_entries(job))
+        write_summary(job, summary)
+        if target is not None:
+            merge_shards(job, target)
     if target is not None:
-        merge_shards(job, target)
         click.echo(f"{target}: {summary.rows - summary.failed} rows scored, {summary.failed} failed", err=True)
     _tell(summary)
 
@@ -162,9 +169,10 @@ def merge(folder: Path, target: Path | None) -> None:
 def report(folder: Path, page: Path, limit: int) -> None:
     """Write the page of the finished job in DIR: distributions, flags, worst rows."""
     source = JobRows.open(folder)
-    summary = summarise(source.job, source.entries)
-    document, shown = job_document(source, summary, limit)
-    write_html(document, page)
+    with progress("drawing"):
+        summary = summarise(source.job, source.entries)
+        document, shown = job_document(source, summary, limit)
+        write_html(document, page)
     some = "" if shown >= summary.rows else f", {shown} of {summary.rows} rows shown"
     click.echo(f"{page}: written{some}", err=True)
 

@@ -18,6 +18,7 @@ from evalign.encoders.pinned_models import KNOWN
 from evalign.errors import EvalignError
 from evalign.installed import deciding_versions, extras
 from evalign.metrics.registry import metric
+from evalign.render.progress import progress
 from evalign.version import __version__
 
 CANDIDATE, REFERENCE = "The bank raised interest rates again.", "Once more, the central bank increased rates."
@@ -54,7 +55,8 @@ def doctor() -> int:
     console.print(Text(f"Cache: {cache_folder()}\n"))
     console.print(_table(("extra", "state", "libraries"), _extra_rows()), "")
     console.print(_table(("model", "where"), _model_rows()), "")
-    checks = list(_checks())
+    with progress("testing"):
+        checks = list(_checks())
     console.print(_table(("self-test", "score", "expected", ""), _check_rows(checks)))
     return 0 if all(check.right for check in checks) else 3
 

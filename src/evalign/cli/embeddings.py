@@ -13,6 +13,7 @@ from evalign.encoders.embedding_store import clear as clear_store
 from evalign.encoders.embedding_store import damaged_packs, stored_vectors
 from evalign.encoders.loading import EMBEDDINGS, cache_bytes
 from evalign.errors import FileFormatError
+from evalign.render.progress import progress
 
 folder_argument = click.argument(
     "folder", metavar="DIR", envvar=EMBEDDINGS, type=click.Path(file_okay=False, path_type=Path)
@@ -62,7 +63,8 @@ def info(folder: Path) -> None:
 @folder_argument
 def verify(folder: Path) -> None:
     """Read every byte in DIR and compare it with its digest."""
-    damaged, count = damaged_packs(folder)
+    with progress("reading"):
+        damaged, count = damaged_packs(folder)
     if damaged:
         raise FileFormatError(
             f"{folder}: {len(damaged)} of {count} packs are damaged, the first {damaged[0].relative_to(folder)}; "

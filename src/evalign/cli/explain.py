@@ -13,19 +13,21 @@ from rich.console import Console
 from rich.text import Text
 
 from evalign.atomic_files import whole_file
-from evalign.cli.options import parse_metric, stdout_console, threads_option
+from evalign.cli.options import metric_names, parse_metric, stdout_console, threads_option
 from evalign.encoders.lstm.file import demonstration_file
 from evalign.errors import SpecError
 from evalign.metrics.bartscore import BARTScore
 from evalign.metrics.base import Metric
 from evalign.metrics.registry import METRICS
 from evalign.metrics.spec import parse_spec
+from evalign.render.progress import progress
 
 
 @click.command()
 @click.argument("candidate", required=False)
 @click.argument("reference", required=False)
-@click.option("-m", "--metric", "spec", default="bertscore", show_default=True, metavar="SPEC")
+@click.option("-m", "--metric", "spec", default="bertscore", show_default=True, metavar="SPEC",
+              shell_complete=metric_names)  # fmt: skip
 @click.option(
     "--all", "every", is_flag=True, help="With -m rouge: every ROUGE variant on this pair, one after the other."
 )
@@ -92,12 +94,15 @@ def explain(
     predicting = _predicting(metric) if page is not None else None
     texts = _texts(metric, candidate, reference, source)
     if predicting is not None:
-        predicting.likelihoods(**texts).to_html(page)
+        with progress("predicting"):
+            predicting.likelihoods(**texts).to_html(page)
         click.echo(f"{page}: written", err=True)
         return
     module, _, function = metric.explainer.partition(":")
     draw: Any = getattr(import_module(f"evalign.render.explain.{module}"), function)
-    console.print(draw(metric, **texts))
+    with progress("explaining"):
+        explained = draw(metric, **texts)
+    console.print(explained)
 
 
 def _trace_lstm(console: Console, file: str, texts: list[str], as_json: bool) -> None:
@@ -132,7 +137,8 @@ def _teach_rouge(console: Console, spec: str, texts: tuple[str, str | None], pag
     candidate, reference = texts
     if reference is None:
         raise SpecError("rouge compares with references: give a second text")
-    lessons = teach(options, candidate, reference)
+    with progress("explaining"):
+        lessons = teach(options, candidate, reference)
     if page is None:
         console.print(lessons_text(lessons))
         return

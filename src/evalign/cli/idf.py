@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import click
 
+from evalign.cli.options import A_FILE
 from evalign.data.text_lines import read_lines
 from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.errors import InputError
@@ -20,8 +21,8 @@ def idf() -> None:
 
 
 @idf.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("-o", "--output", required=True, metavar="FILE", help="Where the table goes (JSON).")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=A_FILE)
+@click.option("-o", "--output", required=True, metavar="FILE", type=A_FILE, help="Where the table goes (JSON).")
 @click.option("--model", default="minilm", show_default=True, help="The model whose tokenizer counts.")
 def fit(files: tuple[str, ...], output: str, model: str) -> None:
     """Count in how many lines of FILE... each token occurs.
@@ -40,8 +41,8 @@ def fit(files: tuple[str, ...], output: str, model: str) -> None:
 
 
 @idf.command()
-@click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
-@click.option("-o", "--output", required=True, metavar="FILE")
+@click.argument("tables", nargs=-1, required=True, metavar="TABLE...", type=A_FILE)
+@click.option("-o", "--output", required=True, metavar="FILE", type=A_FILE)
 def merge(tables: tuple[str, ...], output: str) -> None:
     """Add tables up, as if their texts had been counted together."""
     total, *rest = map(IDFTable.load, tables)

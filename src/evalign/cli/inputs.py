@@ -15,7 +15,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from evalign.cli.options import Function, parse_metrics
+from evalign.cli.options import A_FILE, Function, parse_metrics
 from evalign.data.rows import FORMATS, Columns, RowSource, TableFile, TextFiles
 from evalign.data.text_lines import STDIN, shown
 from evalign.errors import SpecError
@@ -125,14 +125,24 @@ def human_option(function: Function) -> Function:
 
 
 FILES = (
-    click.argument("data", nargs=-1, metavar="[DATA]", callback=lambda *given: _one_table(*given)),
+    click.argument("data", nargs=-1, metavar="[DATA]", type=A_FILE, callback=lambda *given: _one_table(*given)),
     click.option(
-        "-c", "--candidates", multiple=True, metavar="FILE", help="Candidates, one per line; repeat for systems."
+        "-c",
+        "--candidates",
+        multiple=True,
+        metavar="FILE",
+        type=A_FILE,
+        help="Candidates, one per line; repeat for systems.",
     ),
     click.option(
-        "-r", "--references", multiple=True, metavar="FILE", help="References, one per line; repeat for more."
+        "-r",
+        "--references",
+        multiple=True,
+        metavar="FILE",
+        type=A_FILE,
+        help="References, one per line; repeat for more.",
     ),
-    click.option("-s", "--sources", metavar="FILE", help="Source texts, one per line."),
+    click.option("-s", "--sources", metavar="FILE", type=A_FILE, help="Source texts, one per line."),
 )
 FIELDS = (
     click.option("--candidate-field", default="candidate", show_default=True, help="Field of DATA with the candidate."),

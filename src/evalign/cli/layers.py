@@ -9,7 +9,7 @@ from rich.table import Table
 
 from evalign.analysis.rated_tables import rate
 from evalign.cli.inputs import column_options, human_option
-from evalign.cli.options import embeddings_option, parse_metric, stdout_console, threads_option
+from evalign.cli.options import A_FILE, embeddings_option, metric_names, parse_metric, stdout_console, threads_option
 from evalign.data.rows import Columns, InMemory, TableFile
 from evalign.errors import SpecError
 from evalign.metrics.token_metric import TokenMetric
@@ -27,8 +27,9 @@ def layers() -> None:
 
 
 @layers.command()
-@click.argument("data", nargs=-1, required=True)
-@click.option("-m", "--metric", "spec", default="bertscore", show_default=True, metavar="SPEC")
+@click.argument("data", nargs=-1, required=True, type=A_FILE)
+@click.option("-m", "--metric", "spec", default="bertscore", show_default=True, metavar="SPEC",
+              shell_complete=metric_names)  # fmt: skip
 @click.option("--try", "kind", type=click.Choice(CHOICES), default="runs", show_default=True,
               help="Single layers, runs of neighbours, or all sets (small models).")  # fmt: skip
 @click.option("--by", metavar="FIELD", help="Correlate within groups, such as lp, and average.")

@@ -49,6 +49,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by name, or a usage error with the nearest names."""
         if cmd_name not in COMMANDS:
+            if ctx.resilient_parsing:  # the shell asks for completions
+                return None
             raise click.UsageError(f"no command {cmd_name!r}; {nearest(cmd_name, COMMANDS)}")
         command: click.Command = getattr(import_module(f"evalign.cli.{cmd_name}"), cmd_name)
         return command

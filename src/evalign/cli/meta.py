@@ -13,7 +13,7 @@ from evalign.analysis.rated_tables import rate, rate_pairs
 from evalign.analysis.scoring import ScoredSource
 from evalign.atomic_files import whole_file
 from evalign.cli.inputs import column_options, data_metrics, data_rows, human_option
-from evalign.cli.options import embeddings_option, format_option, print_result, threads_option
+from evalign.cli.options import A_FILE, embeddings_option, format_option, metric_names, print_result, threads_option
 from evalign.data.rows import Columns, InMemory, TableFile
 from evalign.data.score_files import read_scores
 from evalign.errors import FileFormatError, SpecError
@@ -28,8 +28,9 @@ from evalign.stats.levels import LEVELS
 
 
 @click.command()
-@click.argument("data")
-@click.option("-m", "--metric", "specs", multiple=True, metavar="SPEC", help="A metric or group; repeat for several.")
+@click.argument("data", type=A_FILE)
+@click.option("-m", "--metric", "specs", multiple=True, metavar="SPEC", shell_complete=metric_names,
+              help="A metric or group; repeat for several.")  # fmt: skip
 @click.option("--scores", "files", multiple=True, metavar="NAME=FILE",
               help="Another program's scores: one per line, id<TAB>score, .seg.score; a batch job's DIR.")  # fmt: skip
 @click.option("--by", metavar="FIELD", help="Correlate within groups, such as lp, and average.")
@@ -99,7 +100,8 @@ def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | No
         better, worse = (TableFile(data, replace(columns, candidate=side), input_format) for side in pairs)
         with progress("scoring", 2 * (better.count() or 0) * len(metrics)) as advance:
             tables = rate_pairs(better, worse, metrics, advance)
-        agreement = judge_pairs(*tables, replace(plan, statistics=(DARR,), test="none"))
+        with progress("resampling"):
+            agreement = judge_pairs(*tables, replace(plan, statistics=(DARR,), test="none"))
     else:
         source = data_rows(data, columns, input_format)
         rows = list(source)
@@ -110,13 +112,16 @@ def meta(data: str, specs: tuple[str, ...], files: tuple[str, ...], by: str | No
                 raise SpecError(f"--scores {name} is given twice; give each file a name of its own, as in NAME=FILE")
             file_scores[name] = read_scores(path, rows, name)
         with progress("scoring", len(rows) * len(metrics)) as advance:
-            agreement = judge_table(rate(read, metrics, file_scores, advance, missing), plan)
+            table = rate(read, metrics, file_scores, advance, missing)
+        with progress("resampling"):
+            agreement = judge_table(table, plan)
     print_result(FORMATS, form, agreement)
     if html is not None:
-        with whole_file(html) as stream:
+        with whole_file(html) as stream, progress("drawing"):
             stream.write(agreement_html(agreement, metrics))
     if folder is not None:
-        save_pictures(agreement, folder)
+        with progress("drawing"):
+            save_pictures(agreement, folder)
 
 
 def _check_outputs(*paths: Path | None) -> None:

@@ -6,14 +6,14 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from evalign.cli.options import stdout_console
+from evalign.cli.options import metric_names, stdout_console
 from evalign.metrics.base import Metric
 from evalign.metrics.options import default_text, option_fields
 from evalign.metrics.registry import METRICS, metric
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=metric_names)
 def metrics(name: str | None) -> None:
     """List the metrics, or the options of one.
 

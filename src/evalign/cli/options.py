@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 from rich.console import Console
 
 from evalign.metrics.base import Metric
-from evalign.metrics.registry import expand, metric
+from evalign.metrics.registry import GROUPS, METRICS, expand, metric
 from evalign.render.tables import Parameters, Writers, render
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+A_FILE = click.Path(readable=False)  # completed by the shell; what is wrong with it is said by who reads it
 
 
 def threads_option(function: Function) -> Function:
@@ -33,10 +35,22 @@ def embeddings_option(function: Function) -> Function:
     )(function)  # fmt: skip
 
 
+def metric_names(_context: click.Context, _option: click.Parameter, start: str) -> list[str]:
+    """Metrics and groups that begin so, for the shell's completion."""
+    return [name for name in (*METRICS, *GROUPS) if name.startswith(start)]
+
+
+def metric_names_or_files(context: click.Context, option: click.Parameter, start: str) -> list[CompletionItem]:
+    """Where files follow metrics without a sign between them."""
+    names = [CompletionItem(name) for name in metric_names(context, option, start)]
+    return [*names, CompletionItem(start, type="file")]
+
+
 def metrics_option(function: Function) -> Function:
     """`-m SPEC`, repeatable, as `specs`."""
     return click.option(
         "-m", "--metric", "specs", multiple=True, metavar="SPEC", default=("bertscore",), show_default=True,
+        shell_complete=metric_names,
         help="A metric, as in 'bertscore(layer=5)', or a group (rouge); repeat for several.",
     )(function)  # fmt: skip
 

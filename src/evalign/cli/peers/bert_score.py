@@ -10,6 +10,7 @@ from evalign.cli.peers.arguments import PeerParser
 from evalign.data.text_lines import read_lines
 from evalign.errors import InputError
 from evalign.metrics.compat import score
+from evalign.render.progress import progress
 
 
 def main(arguments: list[str]) -> None:
@@ -18,18 +19,19 @@ def main(arguments: list[str]) -> None:
     candidates, references = _texts(given.cand, given.ref)
     if given.idf and not Path(given.cand).is_file():
         raise InputError("--idf needs files: there is nothing to count in a single pair of texts")
-    fields, made_by = score(
-        candidates,
-        references,
-        model_type=given.model,
-        num_layers=given.num_layers,
-        idf=given.idf,
-        lang=given.lang,
-        return_hash=True,
-        rescale_with_baseline=given.rescale_with_baseline,
-        baseline_path=given.baseline_path,
-        use_fast_tokenizer=given.use_fast_tokenizer,
-    )
+    with progress("scoring"):
+        fields, made_by = score(
+            candidates,
+            references,
+            model_type=given.model,
+            num_layers=given.num_layers,
+            idf=given.idf,
+            lang=given.lang,
+            return_hash=True,
+            rescale_with_baseline=given.rescale_with_baseline,
+            baseline_path=given.baseline_path,
+            use_fast_tokenizer=given.use_fast_tokenizer,
+        )
     precision, recall, f1 = (field.mean() for field in fields)
     click.echo(f"{made_by} P: {precision:.6f} R: {recall:.6f} F1: {f1:.6f}")
     for row in zip(*fields, strict=True) if given.seg_level else ():

@@ -18,6 +18,7 @@ from evalign.atomic_files import whole_file
 from evalign.cli.peers.arguments import PeerParser
 from evalign.errors import FileFormatError, InputError
 from evalign.metrics.registry import metric
+from evalign.render.progress import progress
 from evalign.types import Floats
 
 TYPES = re.compile(r"rouge([1-9]|L|Lsum)")
@@ -34,8 +35,12 @@ def main(arguments: list[str]) -> None:
         if not TYPES.fullmatch(kind):
             raise InputError(f"--rouge_types: {kind!r}; expected rouge1 to rouge9, rougeL or rougeLsum")
     targets, predictions = _texts(given)
-    scores = {kind: _scores(kind, targets, predictions, given) for kind in kinds}
-    with whole_file(Path(given.output_filename)) as stream:
+    with progress("scoring", len(kinds)) as advance:
+        scores = {}
+        for kind in kinds:
+            scores[kind] = _scores(kind, targets, predictions, given)
+            advance()
+    with whole_file(Path(given.output_filename)) as stream, progress("resampling"):
         stream.writelines(f"{line}\n" for line in (_means(scores) if given.aggregate else _rows(scores)))
 
 
