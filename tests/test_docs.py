@@ -27,7 +27,7 @@ PLACEHOLDER = re.compile(
     r"\.\.\.|=[A-Z]+\b|\||=\.?/?[\w-]*(?:mine|ours|tuned|my-model|between-spaces|base\.tsv|idf\.json)"
 )  # files and folders of the reader's
 ENVIRONMENT = re.compile(r"\bEVALIGN_[A-Z_]+\b")
-FOREIGN = ("ValueError", "KeyError", "TypeError", "AttributeError")  # errors that are not ours
+FOREIGN = ("ValueError", "KeyError", "TypeError", "AttributeError", "DeepEvalError", "MissingTestCaseParamsError")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
