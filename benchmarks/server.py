@@ -33,7 +33,6 @@ WORDS = re.findall(
     "area money story fact month lot right study book eye job word business issue side kind head house service friend",
 )
 CONTENT_TOKENS = 18  # two special tokens make it 20
-IDLE_SECONDS = 3  # a server closes what is idle for longer
 CAPACITY_SHARE, MEMORY_SHARE, P95_SECONDS = 0.9, 0.1, 1.0
 
 
@@ -43,6 +42,7 @@ class Tally:
 
     statuses: Counter[int] = field(default_factory=Counter)
     latencies: list[float] = field(default_factory=list)
+    broken: int = 0  # connections that were kept open, and closed by the server
     seconds: float = 0.0
     cpu: float = 0.0  # seconds of processor that the server took
 
@@ -50,6 +50,7 @@ class Tally:
         return Tally(
             self.statuses + other.statuses,
             self.latencies + other.latencies,
+            self.broken + other.broken,
             self.seconds + other.seconds,
             self.cpu + other.cpu,
         )
@@ -73,21 +74,23 @@ class Client:
     def __init__(self, port: int, matchings: str, seed: int) -> None:
         self.port, self.matchings, self.draw = port, matchings, random.Random(seed)
         self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
-        self.used = 0.0
 
     async def ask(self, tally: Tally) -> int:
         """One pair; the seconds to wait before the next, 0 unless turned away."""
         body = json.dumps({"candidate": self._text(), "reference": self._text(), "matchings": self.matchings}).encode()
         head = "POST /api/align HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
         began = time.monotonic()
-        if self.streams is None or began - self.used > IDLE_SECONDS:
-            self.close()
+        if self.streams is None:
             self.streams = await asyncio.open_connection("127.0.0.1", self.port)
         reader, writer = self.streams
-        writer.write(f"{head}{len(body)}\r\n\r\n".encode() + body)
-        answer = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-        await reader.readexactly(int(re.search(r"content-length: (\d+)", answer)[1]))
-        self.used = time.monotonic()
+        try:
+            writer.write(f"{head}{len(body)}\r\n\r\n".encode() + body)
+            answer = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+            await reader.readexactly(int(re.search(r"content-length: (\d+)", answer)[1]))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            tally.broken += 1
+            self.close()
+            return 0
         status = int(answer.split()[1])
         tally.statuses[status] += 1
         if status == 200:
@@ -98,6 +101,7 @@ class Client:
     def close(self) -> None:
         if self.streams:
             self.streams[1].close()
+        self.streams = None
 
     def _text(self) -> str:
         return " ".join(self.draw.choices(WORDS, k=CONTENT_TOKENS))
@@ -179,6 +183,8 @@ async def measure(port: int, pid: int, options: argparse.Namespace) -> list[tupl
     sample = lambda: memory.append((time.monotonic() - start, resident_mb(pid)))  # noqa: E731
     above = []
     for _ in range(options.slices):
+        for client in many:
+            client.close()  # most of them were idle since the slice before
         above.append(await counted(pid, closed_loop(many, options.seconds / options.slices, sample)))
         below.append(await counted(pid, closed_loop(few, options.measure)))
     for client in many:
@@ -209,6 +215,7 @@ async def measure(port: int, pid: int, options: argparse.Namespace) -> list[tupl
         ("  processor per answer, below and above", ", ".join(f"{1000 * one:.1f}" for one in cpu) + " ms", None),
         ("  answered 429", f"{over.statuses[429]:,}", None),
         ("  answered anything else", str(others or 0), not others),
+        ("  connections that broke", str(over.broken), not over.broken),
         ("  p95 of the 200s", f"{over.p95:.3f} s", None),
         ("memory after warm-up, at most", f"{settled[0]:.0f}, {max(settled):.0f} MB", growth <= MEMORY_SHARE),
     ]

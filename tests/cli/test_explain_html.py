@@ -4,9 +4,12 @@ import json
 import re
 
 import jsonschema
+import numpy as np
 import pytest
 
 import evalign
+from evalign.encoders.lstm.file import demonstration_file
+from evalign.metrics.lstm import LSTM
 from evalign.render.documents import schema
 
 PAIR = ("the cat sat", "a cat was here")
@@ -38,7 +41,16 @@ def test_other_metrics_are_refused_with_the_command_that_draws(run, tmp_path, sp
     assert not (tmp_path / "x.html").exists()
 
 
-def test_a_trace_has_no_page(run, tmp_path):
-    done = run("explain", "--lstm", "a cat", "--html", str(tmp_path / "x.html"))
-    assert done.returncode == 2
-    assert "leave it out with --lstm" in done.stderr
+def test_a_trace_of_an_lstm_is_written_as_a_page(run, tmp_path):
+    file = tmp_path / "x.html"
+    done = run("explain", "--lstm", "the film was not good", "--html", str(file))
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (0, "", f"{file}: written")
+    document = json.loads(re.search(r'id="evalign-document">(.*?)</script>', file.read_text("utf-8"), re.DOTALL)[1])
+    jsonschema.validate(document, schema("lstm"), cls=jsonschema.Draft202012Validator)
+    trace = LSTM(str(demonstration_file())).trace("the film was not good")
+    for direction in document["directions"]:
+        for word, own in zip(direction["words"], trace.directions[direction["name"]], strict=True):
+            assert (word["word"], word["known"]) == (own.word, own.known)
+            assert np.mean(word["forget"]) == pytest.approx(own.forget, abs=1e-5)
+            assert np.linalg.norm(word["cell"]) == pytest.approx(own.cell, abs=1e-5)
+            assert np.linalg.norm(word["hidden"]) == pytest.approx(own.hidden, abs=1e-5)

@@ -1,14 +1,11 @@
 """A real browser for the page's tests: Debian's Chromium through playwright, one per set of fonts and session."""
 
 import os
-import re
 import shutil
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
+from page_server import running_server
 from screens import PLAIN, font_environment
 
 FLAGS = (
@@ -94,23 +91,6 @@ def _own(address):
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """The address of a real `evalign serve`; EVALIGN_PROGRAM names another installation's program."""
-    program = os.environ.get("EVALIGN_PROGRAM") or shutil.which("evalign", path=str(Path(sys.executable).parent))
-    log = tmp_path_factory.mktemp("server") / "log"
-    with log.open("w") as stream:
-        started = subprocess.Popen([program, "serve", "--port", "0", "--model", "minilm", "--max-tokens", "2000"],
-                                   stdout=stream, stderr=subprocess.STDOUT)  # fmt: skip
-        try:
-            yield _address(started, log)
-        finally:
-            started.terminate()
-            started.wait(timeout=30)
-
-
-def _address(started, log):
-    for _ in range(600):
-        if found := re.search(r"http://127\.0\.0\.1:\d+/", log.read_text()):
-            return found[0]
-        assert started.poll() is None, log.read_text()
-        time.sleep(0.1)
-    raise AssertionError(f"no address was printed: {log.read_text()}")
+    """The address of a real `evalign serve`."""
+    with running_server(tmp_path_factory.mktemp("server"), "--max-tokens", "2000") as address:
+        yield address

@@ -96,7 +96,16 @@ def test_json_lines_are_read_one_by_one(readers):
 
 @pytest.mark.parametrize(
     ("head", "expected"),
-    [("id,candidate\n1;2;3;4", ","), ('"a,b,c";x\n', ";"), ("a\tb,c\td\n", "\t"), ("only\n", ",")],
+    [
+        ("id,candidate\n1;2;3;4", ","),
+        ('"a,b,c";x\n', ";"),
+        ("a\tb,c\td\n", "\t"),
+        ("only\n", ","),
+        ("candidate|reference\nOne, two, three|a, b\nFour, five|c\n", "|"),
+        ("Well, yes, no;he said, she said\nOne, two;three\n", ";"),
+        ("One, two|three, four\nOne, two, three|four\n", "|"),
+        ('"a|b|c|d","x"\n"a|b|c|d","y"\n', ","),
+    ],
 )
-def test_the_delimiter_is_what_the_header_speaks_for(readers, head, expected):
+def test_the_delimiter_is_what_the_first_lines_speak_for(readers, head, expected):
     assert readers.evaluate("(head) => guessDelimiter(head)", head) == expected

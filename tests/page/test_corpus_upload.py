@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 from corpus_samples import module_page, sample_document, synthetic_rows
 from pair_samples import pair_file
+from upload_steps import choose_metrics, jsonl, panel, saved_document, scored, upload
 
 from evalign.analysis.comparison.run import compare_sources
 from evalign.analysis.comparison.values import ComparisonPlan
@@ -33,43 +34,6 @@ def reading(tmp_path_factory, browser):
     page.goto(module_page(tmp_path_factory.mktemp("page") / "file.html", "upload/columns.js", *names).as_uri())
     yield page
     page.close()
-
-
-def panel(opened):
-    opened.locator("#u-file").wait_for(state="attached")
-    opened.locator("#tab-corpus").click()
-    opened.locator("#u-file").wait_for()
-    return opened
-
-
-def upload(page, name, content):
-    body = content if isinstance(content, bytes) else content.encode()
-    page.set_input_files("#u-file", {"name": name, "mimeType": "text/plain", "buffer": body})
-
-
-def jsonl(rows):
-    named = [{"id": row.id, "system": row.system, "candidate": row.candidate} for row in rows]
-    lines = [one | {"references": list(row.references)} for one, row in zip(named, rows, strict=True)]
-    return "".join(json.dumps(line) + "\n" for line in lines)
-
-
-def choose_metrics(page, *names):
-    page.locator("#u-preview").wait_for()
-    for box in page.locator(".u-metrics input:enabled").all():
-        box.set_checked(box.get_attribute("value") in names)
-
-
-def scored(page):
-    """Presses the button and gives the document of the results."""
-    page.get_by_role("button", name=re.compile("^Score ")).click()
-    page.locator(".c-head").wait_for()
-    return saved_document(page)
-
-
-def saved_document(page):
-    with page.expect_download() as started:
-        page.get_by_role("button", name="Save the whole document as JSON").click()
-    return json.loads(started.value.path().read_text("utf-8"))
 
 
 def test_a_csv_with_other_names_is_understood_and_scored_as_python_scores_it(page, tmp_path):
@@ -154,7 +118,7 @@ def test_bad_lines_fail_alone_and_are_named(page):
     assert [line for line in range(1, 9) if f"line {line}:" in said] == [2, 4, 5, 6]
     assert "line 4: candidate: expected a text, found a number" in said
     document = scored(page)
-    assert [row["id"] for row in document["rows"]] == ["1", "2", "5", "6"]
+    assert [row["id"] for row in document["rows"]] == ["1", "3", "7", "8"]  # the lines they stand in
     errors = [row["errors"][0] for row in document["rows"]]
     assert [error is None for error in errors] == [True, True, False, True]
     assert errors[2].startswith("candidate has 2,500 tokens")
@@ -198,7 +162,7 @@ def test_cancelling_keeps_what_was_scored(page):
     page.locator(".c-head").wait_for()
     document = saved_document(page)
     assert len(document["rows"]) == document["results"][0]["n"] == 8
-    assert document["problems"] == [{"place": "row 9 and after", "message": "52 of 60 rows not scored: cancelled"}]
+    assert document["problems"] == [{"place": "line 9 and after", "message": "52 of 60 rows not scored: cancelled"}]
     assert page.locator(".u-progress").last.is_hidden()
 
 
@@ -448,7 +412,7 @@ def test_a_large_file_is_read_in_slices_that_may_cut_letters_and_records(reading
           const count = 400000;
           const shares = [];
           const file = new File(["h1,h2\\r\\n" + line.repeat(count)], "big.csv");
-          const table = await readRecords(file, (share) => shares.push(share));
+          const table = await readRecords(file, (share) => shares.push(share), undefined, { header: true });
           return { size: file.size, slices: shares.length, rows: table.records.length, problems: table.problems,
             same: table.records.every(({ cells }) => cells.join("|") === 'caf\u00e9 \U0001f600, "said"\\nhe|b'),
             last: table.records.at(-1).line };

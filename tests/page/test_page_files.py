@@ -63,7 +63,13 @@ def test_no_module_is_longer_than_300_lines():
 
 
 @pytest.mark.parametrize(
-    ("kind", "view"), [("alignment", "pairView"), ("corpus", "corpusView"), ("likelihood", "likelihoodView")]
+    ("kind", "view"),
+    [
+        ("alignment", "pairView"),
+        ("corpus", "corpusView"),
+        ("likelihood", "likelihoodView"),
+        ("lstm", "lstmView"),
+    ],
 )
 def test_an_export_has_every_module_behind_those_it_needs_and_one_slot(kind, view):
     script = bundle(FILES[kind][0])

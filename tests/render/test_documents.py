@@ -26,7 +26,7 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture(scope="module", params=["alignment", "corpus", "likelihood"])
+@pytest.fixture(scope="module", params=["alignment", "corpus", "likelihood", "lstm"])
 def written(request):
     return schema(request.param)
 

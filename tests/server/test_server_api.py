@@ -1,6 +1,7 @@
 """What the API answers: the library's own numbers, documents that keep their schemas, sentences for errors."""
 
 import base64
+import dataclasses
 import json
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,6 +15,7 @@ from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.metrics.corpus_idf import count_idf
 from evalign.metrics.registry import METRICS
 from evalign.render.documents import schema
+from evalign.server import allowed_specs, request_costs
 from evalign.server.app import SPARE_ENCODERS
 from evalign.server.openapi import BODIES
 from evalign.server.settings import Limits
@@ -235,6 +237,20 @@ def test_totals_that_are_no_sums(fake_server, spec, totals):
     assert answer.status_code in (200, 422), answer.text
 
 
+@pytest.mark.parametrize("spec", ["bleu", "chrf", "ter", "sari", "meteor(modules=exact)", "fkgl"])
+def test_no_sum_of_counts_is_negative(fake_server, spec):
+    row = {"candidate": "the cat sat down there", "references": ["a cat sat there"], "source": "the cat sat"}
+    (scored,) = fake_server.post("/api/score", json={"rows": [row], "metrics": [spec]}).json()["rows"]
+    (totals,) = scored["statistics"]
+    body = {"metric": spec, "totals": totals, "rows": 1}
+    assert fake_server.post("/api/pool", json=body).status_code == 200
+    for place in range(len(totals)):
+        below = [*totals[:place], -1.0, *totals[place + 1 :]]
+        refusal = fake_server.post("/api/pool", json=body | {"totals": below})
+        assert refusal.status_code == 422
+        assert refusal.json()["error"]["message"].startswith(f"totals[{place}]: ")
+
+
 def test_pooling_a_mean_is_refused(fake_server):
     answer = fake_server.post("/api/pool", json={"metric": "rougeL", "totals": [1.0], "rows": 1})
     assert "its corpus score is the mean" in answer.json()["error"]["message"]
@@ -277,7 +293,51 @@ def test_the_catalogue(minilm_server):
     assert models[0] == {"name": "minilm", "label": "all-MiniLM-L6-v2", "layers": 6, "default_layer": "4"}
     about = minilm_server.get("/api/about").json()
     assert (about["evalign"], about["limits"]["body"]) == (evalign.__version__, Limits().body)
-    assert {"body", "tokens", "pairs", "cells", "metrics"} <= set(about["limits"])
+
+
+def test_about_names_every_limit(fake_server):
+    about = fake_server.get("/api/about").json()
+    settings = fake_server.service.settings
+    assert dataclasses.asdict(settings.limits).items() <= about["limits"].items()
+    for name in ("deadline", "idle_seconds", "body_seconds", "body_budget", "workers", "queue", "connections"):
+        assert about["limits"][name] == getattr(settings, name)
+    described = fake_server.get("/openapi.json").json()["components"]["schemas"]
+    kinds = {kind.__name__ for kind, _example in BODIES.values()}
+    bounds = {bound for kind in kinds for bound in bounds_within(described[kind], described)}
+    assert bounds
+    assert bounds - {2**53, 1e300} <= set(about["limits"].values())  # what every JSON reader can hold is no limit
+    assert about["cell_costs"] == request_costs.CELL_COSTS
+    assert about["option_bounds"].keys() == {*allowed_specs.BOUNDS, "*"}
+
+
+def bounds_within(schema, described):
+    """Every upper bound in a JSON Schema and in those it refers to."""
+    if isinstance(schema, list):
+        for part in schema:
+            yield from bounds_within(part, described)
+    elif isinstance(schema, dict):
+        for key, value in schema.items():
+            if key in ("maxLength", "maxItems", "maximum"):
+                yield value
+            elif key == "$ref":
+                yield from bounds_within(described[value.rpartition("/")[2]], described)
+            else:
+                yield from bounds_within(value, described)
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/page/app.js", "/export/corpus.html", "/api/about", "/api/metrics",
+                                  "/health", "/ready", "/openapi.json", "/nothing"])  # fmt: skip
+def test_head_is_answered_as_get_without_the_body(fake_server, path):
+    get, head = fake_server.get(path), fake_server.head(path)
+    assert head.status_code == get.status_code
+    assert head.content == b""
+    assert dict(head.headers) == dict(get.headers)
+
+
+def test_other_methods_are_told_what_is_allowed(fake_server):
+    assert fake_server.put("/api/about").headers["allow"] == "GET, HEAD"
+    refusal = fake_server.head("/api/align")
+    assert (refusal.status_code, refusal.headers["allow"]) == (405, "POST")
 
 
 def test_states(fake_server):
@@ -296,7 +356,11 @@ def test_openapi(minilm_server):
 
 @pytest.mark.parametrize("path", BODIES)
 def test_the_examples_of_the_documentation_run(minilm_server, path):
-    assert minilm_server.post(path, json=BODIES[path][1]).status_code == 200
+    answer = minilm_server.post(path, json=BODIES[path][1])
+    if path == "/api/likelihood":  # which this server has no model for
+        assert (answer.status_code, answer.json()["error"]["code"]) == (422, "bad-metric")
+    else:
+        assert answer.status_code == 200
 
 
 def test_the_documentation_needs_no_script_and_no_other_host(fake_server):
@@ -319,7 +383,7 @@ def test_the_page_and_its_files(fake_server):
     assert script.headers["content-type"].startswith("text/javascript")
     again = fake_server.get("/page/app.js", headers={"If-None-Match": script.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
-    for kind in ("alignment", "corpus", "likelihood"):
+    for kind in ("alignment", "corpus", "likelihood", "lstm"):
         assert fake_server.get(f"/export/{kind}.html").headers["content-type"] == "text/html; charset=utf-8"
     assert fake_server.get("/export/other.html").status_code == 404
     for name in ("nothing.js", "..%2f..%2ferrors.py", "app.py", "%00.js", "a" * 5000 + ".js"):

@@ -7,7 +7,7 @@ from server_answers import PATIENCE, serving, until
 
 from evalign.cancellation import Stopped, stop_when
 from evalign.metrics.lexical.bleu import BLEU
-from evalign.server import corpus_requests
+from evalign.server import comparison_requests, corpus_requests
 from evalign.server.request_models import CompareRequest
 from evalign.server.settings import Settings
 from evalign.stats.bootstrap import BLOCK, Resampling
@@ -40,10 +40,10 @@ def stops_at(work, question):
 )
 def test_a_comparison_ends_between_pairs_of_systems(monkeypatch, asked):
     request = CompareRequest.model_validate(asked | {"samples": 3})
-    compare = lambda: corpus_requests.compare(request, Settings(("fake",)))  # noqa: E731
+    compare = lambda: comparison_requests.compare(request, Settings(("fake",)))  # noqa: E731
     told = []
-    check = corpus_requests.check_stopped
-    monkeypatch.setattr(corpus_requests, "check_stopped", lambda: (told.append(1), check()))
+    check = comparison_requests.check_stopped
+    monkeypatch.setattr(comparison_requests, "check_stopped", lambda: (told.append(1), check()))
     every = questions(compare)
     assert len(told) >= 6  # pairs of four systems
     stops_at(compare, every - 1)
@@ -61,7 +61,7 @@ def test_who_waits_for_a_turn_sees_the_deadline():
     with serving(workers=1) as client:
         client.service.settings = replace(client.service.settings, deadline=0.5)
         body = {"rows": [{"candidate": "a b", "references": "a c"}], "metrics": ["bleu"]}
-        with corpus_requests._alone(BLEU.__module__):
+        with corpus_requests.alone(BLEU.__module__):
             until(lambda: client.post("/api/score", json=body).status_code == 504)  # 503 if no thread came to it
             until(lambda: not client.service.pool.unfinished)
         client.service.settings = replace(client.service.settings, deadline=PATIENCE)

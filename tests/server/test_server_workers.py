@@ -12,6 +12,7 @@ from evalign.encoders.fake import FakeEncoder
 from evalign.encoders.model_pool import ModelPool
 from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.server.errors import ApiError
+from evalign.server.settings import Settings
 from evalign.server.worker_pool import ClientGone, WorkerPool
 
 
@@ -19,7 +20,7 @@ def with_pool(workers, queue, scene):
     """Runs an asynchronous scene with a pool that is then stopped."""
 
     async def play():
-        pool = WorkerPool(workers, queue)
+        pool = WorkerPool(workers, queue, longest_retry=5)
         pool.start()
         try:
             return await scene(pool)
@@ -71,7 +72,7 @@ def test_a_full_queue_turns_away_and_says_when_to_come_back():
         turned = await asked(pool, lambda: b"never")
         free.set()
         assert (turned.status, turned.code) == (429, "busy")
-        assert 1 <= int(turned.headers["Retry-After"]) <= 30
+        assert 1 <= int(turned.headers["Retry-After"]) <= 5
         assert await asyncio.gather(*waiting) == [b"done"] * 3
         assert not pool.full
 
@@ -246,3 +247,12 @@ def _caught(work, number, failures):
         work(number)
     except Exception as error:
         failures.append(error)
+
+
+def test_however_much_is_refused_a_client_that_waits_keeps_its_connection():
+    settings = Settings(models=("fake",))
+    pool = WorkerPool(1, 0, settings.longest_retry)
+    pool._mean_seconds = 100.0
+    refused = {pool.busy().retry_after for _ in range(1000)}
+    assert refused == {settings.longest_retry}
+    assert 2 * settings.longest_retry <= settings.idle_seconds

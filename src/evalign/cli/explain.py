@@ -43,7 +43,8 @@ from evalign.render.progress import progress
 @click.option("--json", "as_json", is_flag=True, help="The trace of --lstm as JSON.")
 @click.option(
     "--html", "page", type=click.Path(dir_okay=False, path_type=Path),
-    help="Write bartscore's log-probabilities, or the lessons of -m rouge --all, as a page that opens offline.",
+    help="Write bartscore's log-probabilities, the trace of --lstm, or the lessons of -m rouge --all as a page that "
+    "opens offline.",
 )  # fmt: skip
 @threads_option
 def explain(
@@ -69,15 +70,13 @@ def explain(
     evalign explain "the cat sat on the mat" "on the mat sat the cat" -m meteor
     evalign explain "the cat sat" "a cat was sitting" -m "bartscore(model=DIR)" --html cats.html
     evalign explain --lstm "the cat sat on the mat"
-    evalign explain --lstm lstm.safetensors "the cat sat on the mat"
+    evalign explain --lstm lstm.safetensors "the cat sat on the mat" --html gates.html
     """
     console = stdout_console()
-    if page is not None and cell is not None:
-        raise SpecError("--html shows the log-probabilities of bartscore; leave it out with --lstm")
     if every and cell is not None:
         raise SpecError("--all shows every variant of -m rouge; leave it out with --lstm")
     if cell is not None:
-        _trace_lstm(console, cell, [text for text in (candidate, reference) if text is not None], as_json)
+        _trace_lstm(console, cell, [text for text in (candidate, reference) if text is not None], as_json, page)
         return
     if candidate is None:
         raise click.UsageError("Missing argument 'CANDIDATE'.")
@@ -105,16 +104,22 @@ def explain(
     console.print(explained)
 
 
-def _trace_lstm(console: Console, file: str, texts: list[str], as_json: bool) -> None:
+def _trace_lstm(console: Console, file: str, texts: list[str], as_json: bool, page: Path | None) -> None:
     """`--lstm TEXT` is meant as it reads: without another text, what follows the option is the text."""
     from evalign.metrics.lstm import LSTM
     from evalign.render.explain.lstm import explain_lstm, lstm_json
+    from evalign.render.export import write_html
+    from evalign.render.lstm_document import lstm_document
 
     if not texts and file and not os.path.exists(file):
         file, texts = "", [file]
     if len(texts) != 1:
         raise SpecError("--lstm traces one text: evalign explain --lstm FILE 'a short text'")
     metric = LSTM(file or str(demonstration_file()))
+    if page is not None:
+        write_html(lstm_document(metric, texts[0]), page)
+        click.echo(f"{page}: written", err=True)
+        return
     if as_json:
         click.echo(json.dumps(lstm_json(metric, texts[0]), indent=2))
         return

@@ -8,6 +8,7 @@ import webbrowser
 
 import click
 
+from evalign.encoders.lstm.file import load_lstm
 from evalign.errors import MissingExtraError
 from evalign.server.settings import Limits, Settings, installed_models
 
@@ -21,6 +22,10 @@ LIMITS = Limits()
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0: any that is free.")
 @click.option("--model", "models", multiple=True, metavar="NAME", help="A model that may be asked for, as in "
               "model=NAME; repeat for several. If not given: those of minilm and mpnet that are here.")  # fmt: skip
+@click.option("--bartscore", "generators", multiple=True, metavar="NAME", help="A model that the view of "
+              "log-probabilities may be asked with, as in bartscore(model=NAME); repeatable; needs torch.")  # fmt: skip
+@click.option("--lstm", default="", metavar="FILE", help="What `evalign train --lstm` wrote, for the view of gates. If "
+              "not given: the small cell that comes along.")  # fmt: skip
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A name besides localhost and --host that "
               "browsers may reach this server by; repeatable.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 256), default=DEFAULTS.workers, show_default="one per core, up to 4",
@@ -37,9 +42,9 @@ LIMITS = Limits()
               help="Candidates and references of one request.")  # fmt: skip
 @click.option("--open", "browse", is_flag=True, help="Open the page in a browser.")
 @click.option("--verbose", is_flag=True, help="One line per request on standard error; no texts.")
-def serve(host: str, port: int, models: tuple[str, ...], hosts: tuple[str, ...], workers: int, queue: int,
-          deadline: float, grace: int, max_body: int, max_tokens: int, max_pairs: int, browse: bool,
-          verbose: bool) -> None:  # fmt: skip
+def serve(host: str, port: int, models: tuple[str, ...], generators: tuple[str, ...], lstm: str,
+          hosts: tuple[str, ...], workers: int, queue: int, deadline: float, grace: int, max_body: int,
+          max_tokens: int, max_pairs: int, browse: bool, verbose: bool) -> None:  # fmt: skip
     """Serve the page and the HTTP API.
 
     \b
@@ -56,8 +61,10 @@ def serve(host: str, port: int, models: tuple[str, ...], hosts: tuple[str, ...],
     limits = dataclasses.replace(
         LIMITS, body=max_body, tokens=max_tokens, pairs=max_pairs, rows=max(max_pairs, LIMITS.rows)
     )
-    settings = Settings(models or installed_models(), host, hosts, workers, queue, deadline, shutdown_seconds=grace,
-                        limits=limits, verbose=verbose)  # fmt: skip
+    if lstm:
+        load_lstm(lstm)  # a file that cannot be read is said now, not to the first who asks
+    settings = Settings(models or installed_models(), generators, lstm, host, hosts, workers, queue, deadline,
+                        shutdown_seconds=grace, limits=limits, verbose=verbose)  # fmt: skip
     if host not in LOOPBACK:
         click.echo(f"evalign: {host} can be reached by others, and there is no login: see docs/server.md", err=True)
 

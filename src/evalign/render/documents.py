@@ -1,7 +1,8 @@
 """The versioned JSON documents that the page, the exported file and the notebook draw; schemas in `schema/`.
 
     alignments of one pair  --alignment_document-->  evalign.alignment, version 1
-    reports, rows           --corpus_document-->     evalign.corpus, version 1      (a third: likelihood_document.py)
+    reports, rows           --corpus_document-->     evalign.corpus, version 1      (others: likelihood_document.py,
+                                                                                   lstm_document.py)
 
 Only plain JSON values come out: finite numbers, and texts without lone surrogates, so that every reader takes them.
 """
@@ -160,7 +161,7 @@ def metric_kind(spec: str) -> type[Metric]:
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of `alignment`, `corpus` or `likelihood` documents."""
+    """The JSON Schema of `alignment`, `corpus`, `likelihood` or `lstm` documents."""
     file = resources.files("evalign.render").joinpath("schema", f"{name}.v{VERSION}.json")
     read: dict[str, Any] = json.loads(file.read_text("utf-8"))
     return read

@@ -29,9 +29,10 @@ FILES = {  # what each kind of file holds: its entry module and its styles
     "alignment": ("pair/standalone.js", ("shared/base.css", "pair/pair.css")),
     "corpus": ("corpus/standalone.js", ("shared/base.css", "corpus/corpus.css")),
     "likelihood": ("likelihood/standalone.js", ("shared/base.css", "pair/pair.css", "likelihood/likelihood.css")),
+    "lstm": ("lstm/standalone.js", ("shared/base.css", "pair/pair.css", "lstm/lstm.css")),
 }
 SLOT = '{"evalign": "document"}'
-TITLES = {"alignment": "Token matches", "corpus": "Scores", "likelihood": "Token probabilities"}
+TITLES = {"alignment": "Token matches", "corpus": "Scores", "likelihood": "Token probabilities", "lstm": "LSTM gates"}
 PAGE_FILE = re.compile(r"(\w+/)?\w+\.(js|css|html|json)")
 IMPORT = re.compile(r'^import \{([\w,\s]+)\} from "(\.[\w./]+\.js)";\n', re.MULTILINE)
 POLICY = (

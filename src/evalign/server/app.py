@@ -24,7 +24,15 @@ from evalign.encoders.token_memo import tokenise_once
 from evalign.errors import EvalignError
 from evalign.metrics.bertscore import BERTScore
 from evalign.metrics.every_matching import align_every
-from evalign.server import catalogue, corpus_requests, pair_requests, request_models, response_models
+from evalign.server import (
+    catalogue,
+    comparison_requests,
+    corpus_requests,
+    pair_requests,
+    request_models,
+    response_models,
+    trace_requests,
+)
 from evalign.server.errors import ApiError, api_error, invalid
 from evalign.server.middleware import Guard, answer
 from evalign.server.openapi import answers, openapi
@@ -50,7 +58,7 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.pool = WorkerPool(settings.workers, settings.queue)
+        self.pool = WorkerPool(settings.workers, settings.queue, settings.longest_retry)
         self.reader = BodyReader(settings)
         self.loading: asyncio.Task[None] | None = None
         self.models: dict[str, Any] | None = None  # known once they are loaded
@@ -77,6 +85,8 @@ class Service:
         models = catalogue.models(self.settings)
         align_every(BERTScore(model=self.settings.models[0]), "a word", "the word")  # loads the solvers' libraries too
         self.models = models
+        for name in self.settings.generators:
+            trace_requests.generator(name).scorer()
 
 
 class Application(Guard):
@@ -126,7 +136,12 @@ def _add_api(app: FastAPI, service: Service) -> None:
     @router.post("/compare", response_model=response_models.ComparisonAnswer, summary="Compare systems")
     async def compare(request: Request) -> Response:
         """Intervals, paired bootstrap, approximate randomisation, wins and losses."""
-        return await service.answer(request, request_models.CompareRequest, corpus_requests.compare)
+        return await service.answer(request, request_models.CompareRequest, comparison_requests.compare)
+
+    @router.post("/resample", response_model=request_models.ComparisonSums, summary="Compare a part of the rows")
+    async def resample(request: Request) -> Response:
+        """Sums over the rows of every resample. Those of all parts add up to what /api/compare takes as `sums`."""
+        return await service.answer(request, request_models.ResampleRequest, comparison_requests.resample)
 
     @router.post("/specs", response_model=response_models.SpecsAnswer, summary="Read specs")
     async def specs(request: Request) -> Response:
@@ -142,6 +157,16 @@ def _add_api(app: FastAPI, service: Service) -> None:
     async def idf(request: Request) -> Response:
         """In how many texts each token occurs. Tables of one tokenizer merge by adding `documents` and `df`."""
         return await service.answer(request, request_models.IDFRequest, pair_requests.idf)
+
+    @router.post("/lstm", responses={200: answers("LSTMDocument")}, summary="Trace an LSTM")
+    async def lstm(request: Request) -> Response:
+        """What every gate does at every word of a text."""
+        return await service.answer(request, request_models.LSTMRequest, trace_requests.lstm)
+
+    @router.post("/likelihood", responses={200: answers("LikelihoodDocument")}, summary="Predict one pair")
+    async def likelihood(request: Request) -> Response:
+        """How likely a model that generates text finds every token of one text after the other (bartscore)."""
+        return await service.answer(request, request_models.LikelihoodRequest, trace_requests.likelihood)
 
     app.include_router(router)
 
@@ -178,7 +203,7 @@ def _add_state(app: FastAPI, service: Service) -> None:
     @app.get("/ready", response_model=response_models.StateAnswer, summary="Ready?", responses=waiting)
     async def ready() -> Response:
         """200 once the models are loaded and while there is room in the queue."""
-        if service.models is None:
+        if service.loading is None or not service.loading.done() or service.models is None:
             return _json({"status": "loading"}, 503)
         return _json({"status": "full"}, 503) if service.pool.full else _json({"status": "ready"})
 
@@ -192,6 +217,8 @@ def _add_errors(app: FastAPI) -> None:
     async def framework(_request: Request, error: HTTPException) -> Response:
         response = answer(ApiError(error.status_code, CODES.get(error.status_code, "refused"), f"{error.detail}."))
         response.headers.update(error.headers or {})
+        if response.headers.get("allow") == "GET":
+            response.headers["allow"] = "GET, HEAD"  # middleware.py answers HEAD as GET
         return response
 
     @app.exception_handler(ClientGone)

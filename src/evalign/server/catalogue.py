@@ -15,9 +15,20 @@ from evalign.metrics.options import written
 from evalign.metrics.registry import METRICS, metric, metric_class
 from evalign.metrics.token_metric import TokenMetric
 from evalign.render.documents import metric_entry
-from evalign.server.allowed_specs import WORDS, allowed_metrics, served_models, served_options, why_unavailable
-from evalign.server.request_models import MOST, SpecsRequest
+from evalign.server import request_models
+from evalign.server.allowed_specs import (
+    BOUNDS,
+    NUMBERS,
+    WORDS,
+    allowed_metrics,
+    served_models,
+    served_options,
+    why_unavailable,
+)
+from evalign.server.request_costs import CELL_COSTS
 from evalign.server.settings import Settings
+from evalign.server.strict_json import DEEPEST, DIGITS
+from evalign.server.trace_requests import why_no_likelihood
 from evalign.version import __version__
 
 
@@ -26,9 +37,11 @@ def metrics(settings: Settings) -> dict[str, Any]:
     return {"metrics": [_metric(name, settings) for name in METRICS]}
 
 
-def specs(request: SpecsRequest, settings: Settings) -> dict[str, Any]:
+def specs(request: request_models.SpecsRequest, settings: Settings) -> dict[str, Any]:
     """The metrics that specs stand for, each once, with what a client must know before it scores in parts."""
-    return {"metrics": [_read(value) for value in allowed_metrics(request.metrics, settings.models, MOST)]}
+    return {
+        "metrics": [_read(value) for value in allowed_metrics(request.metrics, settings.models, request_models.MOST)]
+    }
 
 
 def models(settings: Settings) -> dict[str, Any]:
@@ -37,8 +50,29 @@ def models(settings: Settings) -> dict[str, Any]:
 
 
 def about(settings: Settings) -> dict[str, Any]:
-    """Version and limits."""
-    return {"evalign": __version__, "limits": dataclasses.asdict(settings.limits) | {"deadline": settings.deadline}}
+    """Version and every limit: of what a request may ask for, of how it is written, of time and of requests at once."""
+    written_limits = {
+        "list_entries": request_models.MOST,
+        "name_characters": request_models.LONGEST_NAME,
+        "spec_characters": request_models.LONGEST_SPEC,
+        "signature_characters": request_models.LONGEST_SIGNATURE,
+        "specs": request_models.MOST_SPECS,
+        "references": request_models.MOST_REFERENCES,
+        "samples": request_models.MOST_SAMPLES,
+        "comparison_rows": request_models.MOST_ROWS,
+        "statistics": request_models.WIDEST,
+        "nesting": DEEPEST,
+        "digits": DIGITS,
+    }
+    names = ("deadline", "idle_seconds", "body_seconds", "body_budget", "workers", "queue", "connections")
+    operation = {name: getattr(settings, name) for name in (*names, "longest_retry")}
+    return {
+        "evalign": __version__,
+        "limits": dataclasses.asdict(settings.limits) | written_limits | operation,
+        "cell_costs": CELL_COSTS,
+        "likelihood": {"models": list(settings.generators), "reason": why_no_likelihood(settings)},
+        "option_bounds": {name: list(ends) for name, ends in BOUNDS.items()} | {"*": list(NUMBERS)},
+    }
 
 
 def _metric(name: str, settings: Settings) -> dict[str, Any]:

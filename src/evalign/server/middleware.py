@@ -62,8 +62,9 @@ class Guard:
 
         refusal = self._refusal(scope)
         app: ASGIApp = self.app if refusal is None else answer(refusal)
+        asked = scope | {"method": "GET"} if scope["method"] == "HEAD" else scope  # uvicorn leaves out the body
         try:
-            await app(scope, receive, send_guarded)
+            await app(asked, receive, send_guarded)
         finally:
             if self._verbose:
                 line = f"{scope['method']} {scope['path']!a} {status} {(monotonic() - began) * 1000:.0f} ms"

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document: FastAPI's own, with request bodies and the schemas of the two documents added.
+"""The OpenAPI 3.1 document: FastAPI's own, with request bodies and the schemas of the documents added.
 
 Bodies are parsed in the workers, by strict_json.py and request_models.py, so FastAPI does not know them.
 """
@@ -18,7 +18,12 @@ from evalign.server import request_models
 from evalign.version import __version__
 
 REF = "#/components/schemas/{model}"
-DOCUMENTS = {"AlignmentDocument": "alignment", "CorpusDocument": "corpus"}
+DOCUMENTS = {
+    "AlignmentDocument": "alignment",
+    "CorpusDocument": "corpus",
+    "LikelihoodDocument": "likelihood",
+    "LSTMDocument": "lstm",
+}
 BODIES: dict[str, tuple[type[BaseModel], dict[str, Any]]] = {
     "/api/align": (
         request_models.AlignRequest,
@@ -33,9 +38,23 @@ BODIES: dict[str, tuple[type[BaseModel], dict[str, Any]]] = {
         request_models.CompareRequest,
         {"scores": [{"metric": "bertscore", "values": {"old": [0.61, 0.7, 0.58], "new": [0.66, 0.7, 0.64]}}]},
     ),
+    "/api/resample": (
+        request_models.ResampleRequest,
+        {
+            "scores": {"metric": "bertscore", "values": {"old": [0.61, 0.7], "new": [0.66, 0.7]}},
+            "start": 0,
+            "rows": 3,
+            "samples": 2,
+        },
+    ),
     "/api/pool": (
         request_models.PoolRequest,
         {"metric": "bleu", "totals": [12, 12, 10, 7, 5, 3, 12, 10, 8, 6], "rows": 2},
+    ),
+    "/api/lstm": (request_models.LSTMRequest, {"text": "the film was not good"}),
+    "/api/likelihood": (
+        request_models.LikelihoodRequest,
+        {"candidate": "the cat sat", "reference": "a cat was sitting", "model": "facebook/bart-large-cnn"},
     ),
     "/api/idf": (request_models.IDFRequest, {"model": "minilm", "texts": ["the cat sat", "a dog barked"]}),
 }

@@ -86,11 +86,23 @@ class ModelsAnswer(BaseModel):
     models: list[ModelAnswer]
 
 
+class LikelihoodAnswer(BaseModel):
+    """The models that POST /api/likelihood may name."""
+
+    models: list[str]
+    reason: str | None = Field(description="Why there is none.")
+
+
 class AboutAnswer(BaseModel):
-    """Version and limits of one request."""
+    """Version and limits."""
 
     evalign: str
-    limits: dict[str, float]
+    limits: dict[str, float] = Field(description="By name: how much, how long, how many; docs/server.md explains each.")
+    likelihood: LikelihoodAnswer
+    cell_costs: dict[str, float] = Field(description="By metric or method: how many cells each of its cells counts as.")
+    option_bounds: dict[str, list[float]] = Field(
+        description="By option of a metric: least and most; `*` for all others that are numbers."
+    )
 
 
 class ComparisonAnswer(BaseModel):

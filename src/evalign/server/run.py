@@ -17,8 +17,6 @@ from evalign.server.app import create_app
 from evalign.server.connections import IdleTimeoutProtocol
 from evalign.server.settings import Settings
 
-CONNECTIONS = 2000  # open at once; beyond it uvicorn itself answers 503
-
 
 def serve(settings: Settings, port: int, started: Callable[[str], None]) -> None:
     """Serves until SIGTERM or Ctrl-C; `started` is told the address once connections are taken.
@@ -30,7 +28,7 @@ def serve(settings: Settings, port: int, started: Callable[[str], None]) -> None
     config = uvicorn.Config(
         app, lifespan="on", ws="none", access_log=False, log_level="warning", server_header=False, proxy_headers=False,
         http=IdleTimeoutProtocol, timeout_keep_alive=settings.idle_seconds,
-        timeout_graceful_shutdown=settings.shutdown_seconds, limit_concurrency=CONNECTIONS, backlog=512,
+        timeout_graceful_shutdown=settings.shutdown_seconds, limit_concurrency=settings.connections, backlog=512,
     )  # fmt: skip
     bound = bind(settings.host, port)
     server = AnnouncingServer(config, lambda: started(address(bound)))

@@ -24,6 +24,7 @@ class Limits:
     total_tokens: int = 400_000  # of all texts together
     total_cells: int = 20_000_000  # of all pairs together
     systems: int = 50  # of a comparison, which tests every pair of them
+    lstm_words: int = 200  # of a text whose gates are traced
     resamples: int = 500_000_000  # work of a comparison, in draws of one row: request_costs.check_comparison
 
 
@@ -32,6 +33,8 @@ class Settings:
     """One server. `hosts` are names that the Host header may have besides the bound host and localhost."""
 
     models: tuple[str, ...]
+    generators: tuple[str, ...] = ()  # models that bartscore may be asked with
+    lstm: str = ""  # the file whose gates are traced; empty: the small one that comes along
     host: str = "127.0.0.1"
     hosts: tuple[str, ...] = ()
     workers: int = field(default_factory=lambda: min(4, os.cpu_count() or 1))
@@ -40,9 +43,15 @@ class Settings:
     idle_seconds: int = 10  # that a connection may stay open without a request, or with half of a request's head
     body_seconds: float = 10.0  # for the body to arrive
     body_budget: int = 64 * 2**20  # bytes of bodies held at once, over all requests
+    connections: int = 2000  # open at once; beyond it uvicorn itself answers 503
     shutdown_seconds: int = 10
     limits: Limits = field(default_factory=Limits)
     verbose: bool = False
+
+    @property
+    def longest_retry(self) -> int:
+        """Seconds that Retry-After asks for at most: a client that waits for them still has its connection."""
+        return max(1, self.idle_seconds // 2)
 
 
 def installed_models() -> tuple[str, ...]:

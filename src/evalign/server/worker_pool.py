@@ -20,7 +20,6 @@ from evalign.cancellation import Stopped, stop_when
 from evalign.server.errors import ApiError
 
 Work = Callable[[], bytes]
-LONGEST_RETRY = 30
 RECENT_SECONDS = 5.0
 
 
@@ -41,8 +40,8 @@ class Job:
 class WorkerPool:
     """A fixed number of threads, which are daemons: work that does not end must not keep the server from ending."""
 
-    def __init__(self, workers: int, queue: int) -> None:
-        self.workers, self.queue = workers, queue
+    def __init__(self, workers: int, queue: int, longest_retry: int) -> None:
+        self.workers, self.queue, self.longest_retry = workers, queue, longest_retry
         self.unfinished = 0  # waiting or running; touched in the event loop only
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._mean_seconds = 0.05
@@ -73,7 +72,7 @@ class WorkerPool:
         self._refused = 1 + self._refused * math.exp((self._last_refusal - now) / RECENT_SECONDS)
         self._last_refusal = now
         seconds = (self.unfinished + self._refused) * self._mean_seconds / self.workers
-        retry_after = max(1, min(LONGEST_RETRY, math.ceil(seconds)))
+        retry_after = max(1, min(self.longest_retry, math.ceil(seconds)))
         return ApiError(429, "busy", "the server has more requests than it can take; try again soon", retry_after)
 
     async def run(self, work: Work, deadline: float, gone: asyncio.Task[None]) -> bytes:

@@ -2,11 +2,13 @@
 
 In: additive statistics of both systems, a matrix (rows, k) each in the same order of rows, and the function from their
 totals to a score (for a mean, one column and `mean_score`). Out: both scores, the p-value, intervals.
+
+Both tests need no more than sums: over all rows, over each resample's rows. Those of parts of the rows add up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,17 +46,8 @@ def paired_bootstrap(
     With d the absolute differences on resamples and D the observed one, p = (1 + #{d - mean(d) > D}) / (1 + resamples).
     """
     resampling = resampling or Resampling()
-    first, second = _statistics(baseline, system)
-    rows = len(first)
-    totals = [(block @ first, block @ second) for block in drawn(rows, resampling)]
-    draws = [_scores(np.concatenate(parts), rows, score) for parts in zip(*totals, strict=True)]
-    draws.append(draws[1] - draws[0])
-    observed = _observed(first, second, score)
-    first_score, second_score, difference = (
-        with_interval(estimate, values, resampling.confidence) for estimate, values in zip(observed, draws, strict=True)
-    )
-    sizes = np.abs(draws[2])
-    return SystemTest(first_score, second_score, difference, _p_value(sizes - sizes.mean(), difference))
+    both = _statistics(baseline, system)
+    return bootstrap_test(_totals(both), drawn_sums(both, resampling), len(both[0]), score, resampling.confidence)
 
 
 def approximate_randomisation(
@@ -65,13 +58,47 @@ def approximate_randomisation(
     p = (1 + #{|difference after swapping| > |observed|}) / (1 + trials); sacrebleu makes 10,000 trials by default.
     """
     resampling = resampling or Resampling(samples=10_000)
-    first, second = _statistics(baseline, system)
-    rows, whole = len(first), first.sum(axis=0) + second.sum(axis=0)
-    base, gain = second.sum(axis=0), first - second
-    coins = (resampling.coins(samples, rows).astype(np.float64) for samples in resampling.blocks(rows))
-    shuffled = np.concatenate([base + block @ gain for block in coins])
-    differences = _scores(shuffled, rows, score) - _scores(whole - shuffled, rows, score)
-    observed = _observed(first, second, score)
+    both = _statistics(baseline, system)
+    (swaps,) = swap_sums([both[0] - both[1]], resampling)
+    return randomisation_test(_totals(both), swaps, len(both[0]), score)
+
+
+def drawn_sums(
+    tables: Sequence[Floats], resampling: Resampling, start: int = 0, rows: int | None = None
+) -> list[Floats]:
+    """(samples, k) of each table: its sums on bootstrap resamples. Tables may be a part, from `start` on, of `rows`."""
+    part = slice(start, start + len(tables[0]))
+    blocks = [[block[:, part] @ table for table in tables] for block in drawn(rows or len(tables[0]), resampling)]
+    return [np.concatenate(sums) for sums in zip(*blocks, strict=True)]
+
+
+def swap_sums(gains: Sequence[Floats], resampling: Resampling, start: int = 0, rows: int | None = None) -> list[Floats]:
+    """(samples, k) of each table of differences, first minus second: its sums over the rows that are swapped."""
+    rows, part = rows or len(gains[0]), slice(start, start + len(gains[0]))
+    coins = (resampling.coins(samples, rows).astype(np.float64)[:, part] for samples in resampling.blocks(rows))
+    blocks = [[block @ gain for gain in gains] for block in coins]
+    return [np.concatenate(sums) for sums in zip(*blocks, strict=True)]
+
+
+def bootstrap_test(
+    totals: Sequence[Floats], draws: Sequence[Floats], rows: int, score: Score, confidence: float
+) -> SystemTest:
+    """The bootstrap of two systems' sums over all rows, (k,) each, and of their `drawn_sums`."""
+    scores = [_scores(sums, rows, score) for sums in draws]
+    scores.append(scores[1] - scores[0])
+    first_score, second_score, difference = (
+        with_interval(estimate, values, confidence)
+        for estimate, values in zip(_observed(totals, rows, score), scores, strict=True)
+    )
+    sizes = np.abs(scores[2])
+    return SystemTest(first_score, second_score, difference, _p_value(sizes - sizes.mean(), difference))
+
+
+def randomisation_test(totals: Sequence[Floats], swaps: Floats, rows: int, score: Score) -> SystemTest:
+    """The randomisation of two systems' sums over all rows and of the `swap_sums` of their difference."""
+    shuffled = totals[1] + swaps
+    differences = _scores(shuffled, rows, score) - _scores(totals[0] + totals[1] - shuffled, rows, score)
+    observed = _observed(totals, rows, score)
     return SystemTest(*observed, _p_value(np.abs(differences), observed[2]))
 
 
@@ -81,10 +108,14 @@ def _p_value(sizes: Floats, difference: Estimate) -> float:
     return float((np.count_nonzero(sizes > observed + 1e-12 * observed) + 1) / (len(sizes) + 1))
 
 
-def _observed(first: Floats, second: Floats, score: Score) -> tuple[Estimate, Estimate, Estimate]:
+def _totals(tables: Sequence[Floats]) -> list[Floats]:
+    return [table.sum(axis=0) for table in tables]
+
+
+def _observed(totals: Sequence[Floats], rows: int, score: Score) -> tuple[Estimate, Estimate, Estimate]:
     """Both scores and their difference, without intervals."""
-    baseline, system = (float(score(table.sum(axis=0), len(table))) for table in (first, second))
-    return Estimate(baseline, len(first)), Estimate(system, len(first)), Estimate(system - baseline, len(first))
+    baseline, system = (float(score(sums, rows)) for sums in totals)
+    return Estimate(baseline, rows), Estimate(system, rows), Estimate(system - baseline, rows)
 
 
 def _scores(totals: Floats, rows: int, score: Score) -> Floats:

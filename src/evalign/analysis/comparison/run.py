@@ -92,53 +92,63 @@ def compare_scored(
     examples = read(Examples.of(tables, order, plan.examples, TIE))
     pairs = list(combinations(order, 2)) if len(order) > 2 else [(order[0], order[1])]
     with watch("testing", len(pairs) * len(tables)) as advance:
-        compared = [_compared(table, order, _tested(table, pairs, plan, advance), plan, examples) for table in tables]
+        compared = [
+            metric_comparison(table, order, _tested(table, pairs, plan, advance), plan, examples) for table in tables
+        ]
     return SystemComparison(plan, order[0], paired_by, tables[0].rows, compared)
 
 
 @dataclass(frozen=True)
-class _Pair:
-    """Two systems: the bootstrap, whose intervals are always shown, and the p-values of the tests asked for."""
+class TestedPair:
+    """Two systems: the bootstrap, whose intervals are always shown, the p-values of the tests asked for, and counts."""
 
     bootstrap: SystemTest
     p_values: Mapping[str, float]
+    wins_losses_ties: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, bootstrap: SystemTest, randomisation: SystemTest | None, plan: ComparisonPlan, differing: int,
+           wins_losses_ties: tuple[int, int, int]) -> TestedPair:  # fmt: skip
+        """`differing` rows on which two systems differ all point one way by chance with probability 2 / 2^differing.
+
+        sacrebleu counts only swaps with a strictly larger difference: it prints .001 for a system against itself, and
+        for two systems that differ on a single row, where every swap has the same difference.
+        """
+        least = min(1.0, 2.0 ** (1 - differing))
+        tests = {"bootstrap": bootstrap, "randomisation": randomisation}
+        p_values = {name: max(test.p_value, least) for name, test in tests.items() if test and name in plan.tests}
+        return cls(bootstrap, p_values, wins_losses_ties)
+
+
+def differing_rows(first: Floats, second: Floats) -> int:
+    """On how many rows two systems' additive statistics, (rows, k) each, differ by more than rounding."""
+    return int((np.abs(first - second) > TIE).any(axis=1).sum())
 
 
 def _tested(
     table: PairedScores, pairs: Sequence[tuple[str, str]], plan: ComparisonPlan, advance: Callable[[], object]
-) -> dict[tuple[str, str], _Pair]:
+) -> dict[tuple[str, str], TestedPair]:
     additive = {system: table.additive(system) for system in table.values}
     tested = {}
     for first, second in pairs:
         both = additive[first], additive[second]
         bootstrap = paired_bootstrap(*both, table.score, plan.resampling)
-        p_values = {}
-        if "bootstrap" in plan.tests:
-            p_values["bootstrap"] = bootstrap.p_value
-        if "randomisation" in plan.tests:
-            p_values["randomisation"] = approximate_randomisation(*both, table.score, plan.resampling).p_value
-        least = _least_p(*both)
-        tested[first, second] = _Pair(bootstrap, {test: max(p, least) for test, p in p_values.items()})
+        swapped = (
+            approximate_randomisation(*both, table.score, plan.resampling) if "randomisation" in plan.tests else None
+        )
+        counts = wins_losses_ties(table, first, second)
+        tested[first, second] = TestedPair.of(bootstrap, swapped, plan, differing_rows(*both), counts)
         advance()
     return tested
 
 
-def _least_p(first: Floats, second: Floats) -> float:
-    """k rows on which two systems differ all point one way by chance with probability 2 / 2^k; 1 if no row differs.
-
-    sacrebleu counts only swaps with a strictly larger difference: it prints .001 for a system against itself, and for
-    two systems that differ on a single row, where every swap has the same difference.
-    """
-    differing = int((np.abs(first - second) > TIE).any(axis=1).sum())
-    return float(min(1.0, 2.0 ** (1 - differing)))
-
-
-def _compared(
-    table: PairedScores, order: Sequence[str], tested: Mapping[tuple[str, str], _Pair], plan: ComparisonPlan,
-    examples: Mapping[tuple[str, str], Sequence[Example]],
+def metric_comparison(
+    table: PairedScores, order: Sequence[str], tested: Mapping[tuple[str, str], TestedPair], plan: ComparisonPlan,
+    examples: Mapping[tuple[str, str], Sequence[Example]] | None = None, rows: tuple[int, int] | None = None,
 ) -> MetricComparison:  # fmt: skip
-    baseline, spec, scored = order[0], str(table.metric), table.scored
-    ranks = _ranks(table, order, tested, plan) if len(order) > 2 else dict.fromkeys(order)
+    """What the tests of all pairs say; `rows` are those scored and failed, where the table does not hold them."""
+    baseline, spec = order[0], str(table.metric)
+    ranks = _ranks(table.metric, order, tested, plan) if len(order) > 2 else dict.fromkeys(order)
     systems = []
     for system in order:
         versus = None
@@ -147,29 +157,29 @@ def _compared(
         else:
             pair = tested[baseline, system]
             estimate, difference = pair.bootstrap.system, pair.bootstrap.difference
-            counts = _wins_losses_ties(table, baseline, system)
-            shown = examples.get((spec, system), ())
+            counts = pair.wins_losses_ties
+            shown = (examples or {}).get((spec, system), ())
             versus = Versus(_value(difference.value), difference.low, difference.high, pair.p_values, *counts, shown)
         flags = table.flags.get(system, {})
         systems.append(
             SystemScore(system, _value(estimate.value), estimate.low, estimate.high, ranks[system], flags, versus)
         )
-    left_out = int(len(scored) - scored.sum())
+    scored, failed = rows or (int(table.scored.sum()), int((~table.scored).sum()))
     return MetricComparison(
         spec, table.metric.name, table.metric.main, tuple(table.signatures), table.metric.higher_is_better,
-        int(scored.sum()), left_out, table.first_error, systems,
+        scored, failed, table.first_error, systems,
     )  # fmt: skip
 
 
 def _ranks(
-    table: PairedScores, order: Sequence[str], tested: Mapping[tuple[str, str], _Pair], plan: ComparisonPlan
+    metric: Metric, order: Sequence[str], tested: Mapping[tuple[str, str], TestedPair], plan: ComparisonPlan
 ) -> dict[str, int | None]:
     """Going down by score, a new rank begins at the first system that any of the present rank is better than.
 
     The stricter rule of WMT's system rankings, all above better than all below, leaves a dozen systems in one rank
     where each is only a little better than the next.
     """
-    sign = 1 if table.metric.higher_is_better else -1
+    sign = 1 if metric.higher_is_better else -1
     place = {system: index for index, system in enumerate(order)}
     scores = [0.0] * len(order)
     for (first, second), pair in tested.items():
@@ -183,7 +193,8 @@ def _ranks(
     return dict(zip(order, clusters(scores, better, plan.alpha, "visited"), strict=True))
 
 
-def _wins_losses_ties(table: PairedScores, baseline: str, system: str) -> tuple[int, int, int]:
+def wins_losses_ties(table: PairedScores, baseline: str, system: str) -> tuple[int, int, int]:
+    """How many rows the system is better on than the baseline, worse, and neither."""
     sign = 1 if table.metric.higher_is_better else -1
     gains = sign * (table.values[system] - table.values[baseline])[table.scored]
     wins, losses = int((gains > TIE).sum()), int((gains < -TIE).sum())

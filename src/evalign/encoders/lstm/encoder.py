@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from evalign.matching.arrays import Array, like
 from evalign.types import Floats
 
 POOLINGS = ("mean", "max")
+STATES = tuple(part.name for part in fields(Step))
 WORD_BUDGET = 4096  # words per batch: a step is then one product of a few hundred rows
 
 
@@ -40,7 +41,10 @@ class LSTMModel:
 
 @dataclass(frozen=True)
 class WordTrace:
-    """What the gates of one direction did at one word: means of the gates, lengths (Euclidean norms) of the states."""
+    """What the gates of one direction did at one word: means of the gates, lengths (Euclidean norms) of the states.
+
+    `states` has all numbers behind them, gates and states by the names that `Step` gives them.
+    """
 
     word: str
     known: bool
@@ -51,6 +55,7 @@ class WordTrace:
     written: float  # of the candidate, after the input gate
     cell: float
     hidden: float
+    states: dict[str, tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -88,9 +93,8 @@ def trace(model: LSTMModel, text: str) -> Trace:
 
 
 def _word_trace(word: str, known: bool, read: Step, old_cell: Floats, side: int) -> WordTrace:
-    forget, write, output, candidate, cell, hidden = (
-        state[side, 0] for state in (read.forget, read.input, read.output, read.candidate, read.cell, read.hidden)
-    )
-    means = (float(gate.mean()) for gate in (forget, write, output))
-    norms = (float(np.linalg.norm(state)) for state in (forget * old_cell, write * candidate, cell, hidden))
-    return WordTrace(word, known, *means, *norms)
+    own = {name: getattr(read, name)[side, 0] for name in STATES}
+    means = (float(own[gate].mean()) for gate in ("forget", "input", "output"))
+    kept, written = own["forget"] * old_cell, own["input"] * own["candidate"]
+    norms = (float(np.linalg.norm(state)) for state in (kept, written, own["cell"], own["hidden"]))
+    return WordTrace(word, known, *means, *norms, {name: tuple(state.tolist()) for name, state in own.items()})

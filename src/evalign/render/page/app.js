@@ -1,15 +1,18 @@
-// The server's page: two tabs, the theme, and the state in the address. What the tabs show is in pair/form.js,
-// upload/panel.js and corpus/view.js.
+// The server's page: three tabs, the theme, and the state in the address. What the tabs show is in pair/form.js,
+// upload/panel.js with corpus/view.js, and inside/panel.js.
 
 import { corpusView } from "./corpus/view.js";
+import { insidePanel } from "./inside/panel.js";
 import { pairForm } from "./pair/form.js";
 import { makeApi } from "./server/api.js";
+import { comparer } from "./server/comparison.js";
 import { htmlFile } from "./server/html_export.js";
 import { announce, byId } from "./shared/dom.js";
-import { readFragment, writeFragment } from "./shared/url_state.js";
+import { fragmentProblem, readFragment, writeFragment } from "./shared/url_state.js";
 import { uploadPanel } from "./upload/panel.js";
+import { runResults } from "./upload/results.js";
 
-const APP_TABS = ["pair", "corpus"];
+const APP_TABS = ["pair", "corpus", "inside"];
 
 startApp();
 
@@ -19,6 +22,7 @@ async function startApp() {
   const state = { tab: "pair", ...readFragment() };
   const tabs = startTabs((tab) => writeFragment(Object.assign(state, { tab }), true));
   tabs.show(state.tab);
+  sayLinkProblem(fragmentProblem());
   let references = null;
   let corpus = null;
   try {
@@ -29,33 +33,47 @@ async function startApp() {
       fetch("/page/examples.json").then((answer) => answer.json()),
     ]);
     byId("version").textContent = about.evalign;
+    const compare = comparer(api, about.limits);
     const form = pairForm({
       api,
       models,
       examples,
       corpusTexts: () => references,
       onState: (pair, view) => writeFragment(Object.assign(state, { pair, view })),
+      onProblem: sayLinkProblem,
     });
+    const results = runResults(byId("corpus-head"), { draw: showCorpus, clear: clearCorpus });
     uploadPanel(byId("upload"), {
-      api,
+      api: { ...api, compare },
       models,
       limits: about.limits,
       version: about.evalign,
       metrics: () => metrics,
-      onCorpus: showCorpus,
+      onCorpus: (doc, name) => {
+        if (corpus) clearCorpus(); // what was filtered and sorted there says nothing here
+        results.show(doc, name);
+      },
+      onFile: results.outdated,
+      onRunning: results.running,
       onAlignment: (doc) => {
         tabs.go("pair");
         form.open(doc.candidate.text, doc.reference.text);
       },
     });
+    insidePanel(byId("inside"), { api, likelihood: about.likelihood });
     form.restore(state.pair, state.view);
     byId("align").disabled = false; // it does nothing until the form is wired
     const begin = () => !byId("pair").hidden && form.begin();
     begin();
     byId("tab-pair").addEventListener("focus", begin);
     byId("tab-pair").addEventListener("click", begin);
+    const restored = await results.restore();
+    if (state.corpus && !restored) {
+      sayLinkProblem("This link shows scores of a file, and a link does not hold the file: open it under Many pairs.");
+    }
     addEventListener("hashchange", () => {
       const linked = readFragment();
+      sayLinkProblem(fragmentProblem());
       if (!linked) return;
       Object.assign(state, linked);
       tabs.show(state.tab);
@@ -74,11 +92,18 @@ async function startApp() {
           byId("tab-pair").focus();
           return form.open(row.candidate, row.references[reference] ?? "");
         },
-        compare: (body, signal) => api.compare(body, signal),
+        compare,
         exportHtml: htmlFile,
       };
-      if (corpus) corpus.update(doc);
-      else corpus = corpusView(byId("corpus-result"), doc, options);
+      corpus = corpusView(byId("corpus-result"), doc, options);
+    }
+
+    function clearCorpus() {
+      corpus?.destroy();
+      corpus = null;
+      references = null;
+      delete state.corpus;
+      form.corpusChanged();
     }
   } catch (error) {
     announce(error.message);
@@ -87,6 +112,12 @@ async function startApp() {
   } finally {
     byId("main").removeAttribute("aria-busy");
   }
+}
+
+/** What is wrong with the link that led here; nothing if the sentence is empty. */
+function sayLinkProblem(sentence) {
+  byId("link-problem").textContent = sentence;
+  byId("link-problem").hidden = !sentence;
 }
 
 /** Tabs by mouse and arrow keys; `go` shows a tab and adds a step to the browser's history, `show` only shows it. */

@@ -6,6 +6,7 @@ import { el } from "../shared/dom.js";
 import { countOf, countText, numberText, scoreDigits } from "../shared/number_text.js";
 import { systemMark } from "./charts.js";
 import { systemLabel } from "./table.js";
+import { versusOf } from "./verdicts.js";
 
 /** The section; `context` is {table, state, set, metric()}. */
 export function summarySection(context) {
@@ -48,11 +49,7 @@ function scoreKind(table, metric, field) {
 function summaryTable(context) {
   const { table, state } = context;
   const fieldOf = (metric) => (metric === state.metric ? state.field : table.metrics[metric].main);
-  const best = table.metrics.map((metric, place) => {
-    const scores = table.systems.map((system) => systemScore(table.result(system, place), fieldOf(place)));
-    const known = scores.filter((score) => score !== null);
-    return known.length > 1 ? (metric.higher_is_better ? Math.max(...known) : Math.min(...known)) : null;
-  });
+  const best = table.metrics.map((_metric, place) => testedBest(table, place, fieldOf(place)));
   const head = table.metrics.map((metric, place) =>
     el(
       "th",
@@ -130,7 +127,7 @@ function scoreCell(table, { system, place, field, best, chosen }) {
   const result = table.result(system, place);
   const score = systemScore(result, field);
   const interval = result?.intervals?.[field] ?? comparedInterval(table, metric, field, result);
-  const isBest = score !== null && score === best;
+  const isBest = system === best;
   return el(
     "td",
     { class: chosen ? "c-now" : null },
@@ -141,7 +138,7 @@ function scoreCell(table, { system, place, field, best, chosen }) {
       isBest
         ? el(
             "span",
-            { class: "c-star", title: "best of all systems" },
+            { class: "c-star", title: "better than all other systems, by the tests below" },
             "\u2605",
             el("span", { class: "out-of-sight", text: " best" }),
           )
@@ -150,6 +147,24 @@ function scoreCell(table, { system, place, field, best, chosen }) {
     interval ? el("small", { text: `[${numberText(interval[0], digits)}, ${numberText(interval[1], digits)}]` }) : null,
     result?.failed ? el("small", { class: "c-failed", text: `${countText(result.failed)} failed` }) : null,
   );
+}
+
+/** The system that the tests of a comparison put before all others; null if none, or if this field was not tested. */
+function testedBest(table, place, field) {
+  const { metric, higher_is_better } = table.metrics[place];
+  const { comparison } = table.doc;
+  const tested = comparison?.results.find((result) => result.metric === metric && result.field === field);
+  if (!tested) return null;
+  const scores = table.systems.map((system) => systemScore(table.result(system, place), field));
+  if (scores.includes(null)) return null;
+  const leader = table.systems[scores.indexOf(higher_is_better ? Math.max(...scores) : Math.min(...scores))];
+  if (table.systems.length === 2) {
+    const versus = versusOf(comparison, metric, ...table.systems);
+    const ahead = table.systems[versus?.difference > 0 === higher_is_better ? 1 : 0];
+    return versus?.clear && ahead === leader ? leader : null;
+  }
+  const first = tested.systems.filter((system) => system.rank === 1);
+  return first.length === 1 && first[0].system === leader ? leader : null;
 }
 
 /** The interval that a comparison has computed for the main field, if that was over the very same rows. */

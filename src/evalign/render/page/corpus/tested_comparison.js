@@ -5,25 +5,26 @@ export async function testedComparison(compare, table, baseline, signal) {
   const order = [baseline, ...table.systems.filter((system) => system !== baseline)];
   const together = commonRows(table, order);
   if (!together.get(baseline).length) throw new Error("No input was answered by all systems: nothing to compare.");
-  const comparisons = [];
-  for (const place of table.metrics.keys()) {
-    const scores = [scoresOf(table, place, together)];
-    comparisons.push((await testedWith(compare, { scores, baseline }, signal)).comparison);
-  }
+  const comparisons = await testedWith(compare, together, { table, baseline, signal });
   const results = comparisons.flatMap((comparison) => comparison.results);
   return { ...comparisons[0], results, paired_by: table.pairs(order[0], order[1]).how };
 }
 
-/** Asks again with fewer resamples if the server refuses the work; the comparison says how many were drawn. */
-async function testedWith(compare, body, signal) {
+/** Asks again with fewer resamples of every metric if the server refuses the work; the comparison says how many. */
+async function testedWith(compare, together, { table, baseline, signal }) {
   for (const samples of [1000, 300, 100]) {
     try {
-      return await compare({ ...body, samples }, signal);
+      const comparisons = [];
+      for (const place of table.metrics.keys()) {
+        const scores = [scoresOf(table, place, together)];
+        comparisons.push((await compare({ scores, baseline, samples }, signal)).comparison);
+      }
+      return comparisons;
     } catch (error) {
       if (error.code !== "too-many-resamples" || samples === 100) throw error;
     }
   }
-  return null;
+  return [];
 }
 
 /** Every system's values of one metric in the common order of rows; a system may have any name, also `__proto__`. */

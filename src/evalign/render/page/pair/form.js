@@ -10,7 +10,7 @@ import { pairView } from "./view.js";
 
 const PAIR_FIELDS = ["candidate", "reference", "model", "layer"];
 
-/** Wires the form; `hooks` has api, models, examples, onState(form, view), and corpusTexts() for IDF, if a file is open. */
+/** Wires the form; `hooks` has api, models, examples, onState(form, view), onProblem(sentence), and corpusTexts() for IDF, if a file is open. */
 export function pairForm(hooks) {
   const form = byId("pair-form");
   const tables = new Map();
@@ -104,15 +104,19 @@ export function pairForm(hooks) {
     return { ...state, specials: byId("specials").checked, idf: byId("idf").checked };
   }
 
+  /** Puts a state into the form; returns what this server does not have, as in "layer 12". */
   function apply(state) {
+    const missing = [];
     for (const id of PAIR_FIELDS) {
       if (typeof state[id] !== "string") continue;
       const known = byId(id).tagName !== "SELECT" || [...byId(id).options].some((one) => one.value === state[id]);
       if (known) byId(id).value = state[id];
+      else missing.push(`${id} ${state[id]}`);
       if (id === "model") fillLayers();
     }
     for (const id of ["specials", "idf"]) if (typeof state[id] === "boolean") byId(id).checked = state[id];
     sayIdf();
+    return missing;
   }
 
   function sayIdf() {
@@ -234,7 +238,9 @@ export function pairForm(hooks) {
       const same = aligned && JSON.stringify(aligned) === JSON.stringify({ ...aligned, ...state });
       if (same && view) return view.apply(seen ?? {});
       ownTexts();
-      apply(state);
+      const missing = apply(state);
+      if (missing.length)
+        hooks.onProblem(`This link asks for ${missing.join(" and ")}, which this server does not have; shown without.`);
       viewState = linkedView = seen ?? {};
       return state.candidate && state.reference ? run() : undefined;
     },

@@ -1,7 +1,7 @@
 // Reads the versioned documents that Python writes: checks format and version, unpacks the similarity matrix.
 // In: parsed JSON. Out: plain arrays. Offsets in a document count code points; JavaScript's strings do not.
 
-const DOCUMENT_VERSIONS = { "evalign.alignment": 1, "evalign.corpus": 1, "evalign.likelihood": 1 };
+const DOCUMENT_VERSIONS = { "evalign.alignment": 1, "evalign.corpus": 1, "evalign.likelihood": 1, "evalign.lstm": 1 };
 
 /** Throws a sentence for a document that this page cannot draw; returns its format. */
 export function checkFormat(doc) {

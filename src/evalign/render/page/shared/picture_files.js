@@ -53,7 +53,7 @@ export function printedPicture(shown) {
 }
 
 /** The picture as an element. */
-function pictureElement({ title, recipe, picture }, colours) {
+export function pictureElement({ title, recipe, picture }, colours) {
   const { width, height, shapes } = picture(colours);
   const root = exportNode(
     "svg",

@@ -3,7 +3,7 @@
 
 import { checkFormat } from "./document.js";
 import { announce, el } from "./dom.js";
-import { readFragment, writeFragment } from "./url_state.js";
+import { fragmentProblem, readFragment, writeFragment } from "./url_state.js";
 
 /** Draws the page's own document by `draw(root, doc, options)`, with the state of the address. */
 export function startView(draw) {
@@ -13,8 +13,18 @@ export function startView(draw) {
     checkFormat(doc);
     root.replaceChildren();
     const options = { standalone: true, state: readFragment()?.view, onState: (view) => writeFragment({ view }) };
+    const problem = el("p", { class: "error", role: "alert", hidden: true });
+    const check = () => {
+      problem.textContent = fragmentProblem();
+      problem.hidden = !problem.textContent;
+    };
     const view = draw(root, doc, options);
-    addEventListener("hashchange", () => view.apply(readFragment()?.view ?? {}));
+    root.prepend(problem);
+    check();
+    addEventListener("hashchange", () => {
+      check();
+      view.apply(readFragment()?.view ?? {});
+    });
     viewReportsHeight();
   } catch (error) {
     root.replaceChildren(el("p", { class: "error", role: "alert", text: error.message }));

@@ -1,5 +1,5 @@
 // The state of the page in the URL fragment: #v1=<base64url of JSON>. A link shows what its sender saw;
-// browsers do not send fragments to servers. A fragment that cannot be read is ignored.
+// browsers do not send fragments to servers. Of a fragment that cannot be read the page says why.
 
 const FRAGMENT_KEY = "v1=";
 const FRAGMENT_LIMIT = 60000; // longer addresses are cut by mail programs and some servers' logs
@@ -16,6 +16,15 @@ export function readFragment() {
   } catch {
     return null;
   }
+}
+
+/** A sentence about a link that cannot be read; "" if it can, or if there is none. */
+export function fragmentProblem() {
+  const [, version] = /^#v(\d+)=/.exec(location.hash) ?? [];
+  if (version === undefined || readFragment()) return "";
+  if (!location.hash.startsWith(`#${FRAGMENT_KEY}`))
+    return `This link was made by another version of evalign (v${version}), which this page cannot read.`;
+  return "This link is damaged, perhaps cut on its way: it does not say what to show. Ask for it again, whole.";
 }
 
 /** Puts a state into the address, with `step` as a new entry of the history; returns false if it is too long. */

@@ -1,35 +1,17 @@
 // Which column of a file holds what: a guess from the usual names, and rows from records by such a mapping. A record that
-// cannot become a row is reported with its line; the others are read. The rules are those of Python's reader.
+// cannot become a row is reported with its line; the others are read. The rules are those of Python's reader, but for
+// rows without an id: they are called by the line that they begin in, where a reader finds them.
 
-import { recordValue } from "./read_file.js";
+import { COLUMN_NAMES, plainName } from "./column_names.js";
+import { recordPlace, recordValue } from "./read_file.js";
 
-const COLUMN_NAMES = {
-  candidate: [
-    "candidate",
-    "hypothesis",
-    "hyp",
-    "prediction",
-    "output",
-    "systemoutput",
-    "generated",
-    "translation",
-    "mt",
-    "simplification",
-    "summary",
-    "response",
-    "answer",
-    "text",
-  ],
-  references: ["references", "reference", "refs", "ref", "target", "targets", "gold", "goldstandard", "label"],
-  source: ["source", "src", "input", "original", "document", "article"],
-  system: ["system", "model", "systemname", "sys", "engine"],
-  human: ["human", "score", "rating", "humanscore", "da", "mos", "judgement", "judgment"],
-  id: ["id", "uid", "rowid", "segid", "segment", "key", "index"],
-};
-
-/** A mapping {candidate, references: [..], source, system, human, id} of column names, "" where nothing fits. */
-export function guessColumns(columns) {
-  const plain = new Map(columns.map((column) => [column, column.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "")]));
+/** A mapping {candidate, references: [..], source, system, human, id} of column names, "" where nothing fits; of two
+    columns without names, the first is taken for the candidate and the second for its reference. */
+export function guessColumns(columns, named = true) {
+  if (!named && columns.length === 2) {
+    return { candidate: columns[0], references: [columns[1]], source: "", system: "", human: "", id: "" };
+  }
+  const plain = new Map(columns.map((column) => [column, plainName(column)]));
   const taken = new Set();
   const exact = (role) => {
     for (const name of COLUMN_NAMES[role]) {
@@ -58,30 +40,31 @@ export function guessColumns(columns) {
   return mapping;
 }
 
-/** {rows, lines, problems} of all records under a mapping; `lines` has the line that each row stands in. */
+/** {rows, places, problems} of all records under a mapping; `places` has where each row begins, as in "line 3". */
 export function rowsFrom(table, mapping) {
   const rows = [];
-  const lines = [];
+  const places = [];
   const problems = [];
-  table.records.forEach((record, index) => {
+  for (const record of table.records) {
+    const place = recordPlace(table, record.line);
     try {
-      rows.push(rowFrom(table, record, mapping, index));
-      lines.push(record.line);
+      rows.push(rowFrom(table, record, mapping));
+      places.push(place);
     } catch (error) {
-      problems.push({ place: `line ${record.line}`, message: error.message });
+      problems.push({ place, message: error.message });
     }
-  });
-  return { rows, lines, problems };
+  }
+  return { rows, places, problems };
 }
 
-function rowFrom(table, record, mapping, index) {
+function rowFrom(table, record, mapping) {
   const value = (column) => (column ? recordValue(table, record, column) : undefined);
   const candidate = value(mapping.candidate);
   if (typeof candidate !== "string") {
     throw new Error(`${mapping.candidate}: expected a text, found ${kindOf(candidate)}`);
   }
   const row = {
-    id: nameOf(value(mapping.id)) ?? String(index + 1),
+    id: nameOf(value(mapping.id)) ?? String(record.line),
     system: nameOf(value(mapping.system)) ?? "",
     candidate,
     references: referencesFrom(table, mapping.references, value),

@@ -2,6 +2,10 @@
 // LF or CR. A reader takes pieces of a file and gives records {line, cells} or {line, value}; what cannot be read is
 // {line, error}, and reading goes on at the next line.
 
+import { usualNames } from "./column_names.js";
+
+const CSV_DELIMITERS = [",", "\t", ";", "|"];
+const CSV_GUESSED = 20; // lines that are looked at
 const CSV_FIELD = 0; // at the start of a field
 const CSV_PLAIN = 1;
 const CSV_QUOTED = 2;
@@ -156,11 +160,30 @@ export function jsonlReader() {
   };
 }
 
-/** The delimiter that occurs most often in the first line. */
-export function guessDelimiter(head) {
-  const line = head.replace(/"[^"]*"?/g, "").split(/[\r\n]/, 1)[0];
-  const counts = [",", "\t", ";"].map((sign) => [line.split(sign).length, sign]);
-  return counts.sort((first, second) => second[0] - first[0])[0][1];
+/** The delimiter under which a file's first lines look most like a table: the usual names stand in its header, its
+    lines have equally many fields, and many that do not begin with a space, as words behind a comma do. `usual` wins if
+    nothing speaks for another. */
+export function guessDelimiter(head, usual = ",") {
+  const signs = [usual, ...CSV_DELIMITERS.filter((sign) => sign !== usual)];
+  const judged = signs.map((sign) => {
+    const records = firstRecords(head, sign);
+    const first = records[0] ?? [];
+    const alike = records.filter((cells) => cells.length === first.length).length / (records.length || 1);
+    const tight = first.slice(1).filter((cell) => !cell.startsWith(" ")).length;
+    return { sign, merits: first.length > 1 ? [usualNames(first), Math.floor(4 * alike), tight] : [0, 0, 0] };
+  });
+  return judged.reduce((best, tried) => {
+    const place = tried.merits.findIndex((merit, at) => merit !== best.merits[at]);
+    return place >= 0 && tried.merits[place] > best.merits[place] ? tried : best;
+  }).sign;
+}
+
+/** The fields of the first lines, none where a line cannot be read; the last one may have been cut off. */
+function firstRecords(head, delimiter) {
+  const reader = csvReader(delimiter);
+  const whole = reader.push(head);
+  const records = whole.length > 1 ? whole : [...whole, ...reader.end()];
+  return records.slice(0, CSV_GUESSED).map((record) => record.cells ?? []);
 }
 
 function jsonRecord(text) {

@@ -26,20 +26,19 @@ const METRICS_CHOSEN = ["bertscore", "rougeL", "chrf"];
 /** Controls; returns {node, specs(), available(what the rows have)}. */
 export function metricChoice(options) {
   const known = options.metrics();
-  const common = METRICS_COMMON.map((name) => known.find((metric) => metric.name === name)).filter(
-    (metric) => metric && metric.available !== false,
-  );
+  const common = METRICS_COMMON.map((name) => known.find((metric) => metric.name === name)).filter(Boolean);
   const boxes = common.map((metric) => {
     const box = el("input", { type: "checkbox", value: metric.name });
     box.checked = METRICS_CHOSEN.includes(metric.name);
     return box;
   });
+  const notes = common.map(() => el("small", {}));
   const labels = common.map((metric, place) =>
     el(
       "label",
       { class: "check u-metric", title: metric.about },
       boxes[place],
-      el("span", {}, el("strong", { text: metric.name }), el("small", { text: metric.about.replace(/\s*\(.*$/, "") })),
+      el("span", {}, el("strong", { text: metric.name }), notes[place]),
     ),
   );
   const models = (options.models ?? []).map((model) => [model.name, model.label ?? model.name]);
@@ -102,8 +101,9 @@ export function metricChoice(options) {
     available(has) {
       common.forEach((metric, place) => {
         const lacking = metric.needs.filter((need) => has[need] === false);
-        boxes[place].disabled = lacking.length > 0;
-        labels[place].title = lacking.length ? `needs ${lacking.join(" and ")}, which no row has` : metric.about;
+        const why = metric.reason || (lacking.length && `needs ${lacking.join(" and ")}, which no row has`);
+        boxes[place].disabled = Boolean(why);
+        notes[place].textContent = why ? `Not possible: ${why}` : metric.about.replace(/\s*\(.*$/, "");
       });
     },
   };

@@ -1,6 +1,7 @@
 // Opening a file: choose or drop it, say which column is what, choose metrics, score with progress and cancel. The file
 // is read in the browser; only rows go to the page's own server. In: {api, limits, version, models, metrics(),
-// onCorpus(doc), onAlignment(doc) where a saved pair can be shown}.
+// onCorpus(doc, file name), onAlignment(doc) where a saved pair can be shown, onFile(name) when a file is chosen,
+// onRunning(whether rows are being scored)}.
 
 import { announce, el } from "../shared/dom.js";
 import { countOf, countText } from "../shared/number_text.js";
@@ -9,14 +10,10 @@ import { guessColumns, rowsFrom } from "./columns.js";
 import { metricChoice } from "./metric_choice.js";
 import { progressBar } from "./progress_bar.js";
 import { readRecords } from "./read_file.js";
+import { readingChoice } from "./reading_choice.js";
 import { scoredCorpus } from "./scoring.js";
 
 const UPLOAD_SHOWN_PROBLEMS = 20;
-const UPLOAD_SEPARATED = {
-  ",": ", separated by commas",
-  ";": ", separated by semicolons",
-  "\t": ", separated by tabs",
-};
 const UPLOAD_EXAMPLE = '{"system": "A", "candidate": "It opened on Saturday.", "references": ["It did open."]}';
 
 /** Draws the panel. */
@@ -54,7 +51,8 @@ export function uploadPanel(root, options) {
     el("p", {
       class: "soft",
       text:
-        "JSONL, CSV or TSV with a header, UTF-8, up to 100 MB; or a document (JSON) that was saved here. " +
+        "JSONL, CSV or TSV (any of , ; | and tab between fields), UTF-8, up to 100 MB; or a document (JSON) that was " +
+        "saved here. " +
         "Drop it here, or choose it:",
     }),
     input,
@@ -78,12 +76,15 @@ export function uploadPanel(root, options) {
   /** Aborts what runs; returns the AbortController of what runs from now on. */
   function begun() {
     running?.abort();
+    options.onRunning?.(false);
     running = new AbortController();
     return running;
   }
 
-  async function open(file) {
+  /** Reads a file; again, with what the reader said of it and the control that said it, which gets the focus back. */
+  async function open(file, said = {}, asking = null) {
     const control = begun();
+    if (!asking) options.onFile?.(file.name);
     const read = (share) => {
       if (running === control) reading.show(share, 1, `Reading ${file.name}`, () => control.abort());
     };
@@ -91,11 +92,11 @@ export function uploadPanel(root, options) {
     steps.replaceChildren();
     read(0);
     try {
-      const table = await readRecords(file, read, control.signal);
+      const table = await readRecords(file, read, control.signal, said);
       control.signal.throwIfAborted();
       reading.hide();
       if (table.document) openDocument(file, table.document);
-      else if (table.records.length) mapColumns(file, table);
+      else if (table.records.length) mapColumns(file, table, asking);
       else {
         const [first] = table.problems;
         fail(`${file.name} has no rows. ${first ? `${first.place}: ${first.message}` : ""}`);
@@ -111,7 +112,7 @@ export function uploadPanel(root, options) {
 
   function openDocument(file, doc) {
     if (doc.format === "evalign.corpus") {
-      options.onCorpus(doc);
+      options.onCorpus(doc, file.name);
       announce(`${file.name} is shown below.`);
     } else if (options.onAlignment) options.onAlignment(doc);
     else fail(`${file.name} holds the matches of one pair; here, files of many pairs are opened.`);
@@ -123,8 +124,8 @@ export function uploadPanel(root, options) {
   }
 
   /** The second step: what the columns are, what the first rows look like, which metrics. */
-  function mapColumns(file, table) {
-    const mapping = columnMapping(table.columns, guessColumns(table.columns), checked);
+  function mapColumns(file, table, asking) {
+    const mapping = columnMapping(table.columns, guessColumns(table.columns, table.header), checked);
     const preview = el("div", {});
     const problems = el("div", {});
     const metrics = metricChoice(options);
@@ -135,6 +136,7 @@ export function uploadPanel(root, options) {
     const fields = el(
       "fieldset",
       { "aria-label": "Columns and metrics" },
+      readingChoice(table, (said, control) => open(file, said, control)),
       mapping.node,
       problems,
       preview,
@@ -154,9 +156,7 @@ export function uploadPanel(root, options) {
       heading,
       el("p", {
         class: "soft",
-        text:
-          `${countOf(table.records.length, "row")}, ` +
-          `${countOf(table.columns.length, "column")}${UPLOAD_SEPARATED[table.delimiter] ?? ""}`,
+        text: `${countOf(table.records.length, "row")}, ${countOf(table.columns.length, "column")}`,
       }),
       fields,
       error,
@@ -165,7 +165,7 @@ export function uploadPanel(root, options) {
     const folded = el("details", { open: true }, el("summary", { text: "Columns and metrics" }), form);
     steps.replaceChildren(folded);
     checked();
-    heading.focus();
+    (document.getElementById(asking ?? "") ?? heading).focus();
     announce(`${file.name}: ${countOf(table.records.length, "row")}. Check the columns, choose metrics, and score.`);
 
     function checked() {
@@ -178,8 +178,11 @@ export function uploadPanel(root, options) {
         references: made.rows.some((row) => row.references.length),
         sources: made.rows.some((row) => row.source !== undefined),
       });
-      start.disabled = !made.rows.length;
-      start.textContent = `Score ${countOf(made.rows.length, "row")}`;
+      start.disabled = !made.rows.length || table.header === null;
+      start.textContent =
+        table.header === null
+          ? "Say first whether the first line is a header"
+          : `Score ${countOf(made.rows.length, "row")}`;
     }
 
     async function score() {
@@ -193,19 +196,20 @@ export function uploadPanel(root, options) {
       const control = begun();
       fields.disabled = true;
       progress.begin(made.rows.length, () => control.abort());
+      options.onRunning?.(true);
       try {
         const doc = await scoredCorpus(made.rows, specs, {
           api: options.api,
           limits: options.limits,
           version: options.version,
           signal: control.signal,
-          lines: made.lines,
+          places: made.places,
           problems: [...table.problems, ...made.problems],
           onProgress: (done) => progress.advance(done),
           onStep: (words) => progress.say(words),
         });
         if (running !== control) return;
-        options.onCorpus(doc);
+        options.onCorpus(doc, file.name);
         folded.open = false; // the results stand below
         folded.firstChild.focus();
         const missing = made.rows.length - doc.rows.length;
@@ -223,6 +227,8 @@ export function uploadPanel(root, options) {
         }
         fields.disabled = false;
         start.focus();
+      } finally {
+        if (running === control) options.onRunning?.(false);
       }
       progress.hide();
       fields.disabled = false;

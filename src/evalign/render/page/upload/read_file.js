@@ -1,6 +1,8 @@
 // Reads a chosen file as records, slice by slice, UTF-8 only: JSONL, CSV, TSV, a JSON list, or a document that the page
-// saved. In: a File. Out: {kind, columns, records, problems} or {document}.
+// saved. In: a File, and what the reader of the page has said of it. Out: {kind, unit, delimiter, header, columns, records,
+// problems} or {document}.
 
+import { usualNames } from "./column_names.js";
 import { csvReader, guessDelimiter, jsonlReader } from "./csv_reader.js";
 import { checkedDocument, isDocument } from "./saved_document.js";
 
@@ -16,10 +18,12 @@ const UPLOAD_NAMES = new Map([
 ]);
 
 /**
- * Reads a file; `onProgress(share)` from 0 to 1. Throws an Error with a sentence if nothing can be read at all.
+ * Reads a file; `onProgress(share)` from 0 to 1. Throws an Error with a sentence if nothing can be read at all. `said` may
+ * have the `delimiter` of separated values, and as `header` whether their first line names the columns; what it does not
+ * say is guessed. The table's `header` is null where nobody knows: then the first line is read as a row.
  * @returns {Promise<any>}
  */
-export async function readRecords(file, onProgress = (_share) => {}, signal = undefined) {
+export async function readRecords(file, onProgress = (_share) => {}, signal = undefined, said = {}) {
   if (file.size > UPLOAD_LIMIT) {
     throw new Error(
       `${file.name} has ${Math.round(file.size / 2 ** 20)} MB; this page reads up to ` +
@@ -33,15 +37,20 @@ export async function readRecords(file, onProgress = (_share) => {}, signal = un
     if (whole) return whole;
   }
   const separated = kind === "csv" || kind === "tsv";
-  const delimiter = kind === "tsv" ? "\t" : guessDelimiter(head);
+  const delimiter = said.delimiter ?? guessDelimiter(head, kind === "tsv" ? "\t" : ",");
   const reader = separated ? csvReader(delimiter) : jsonlReader();
-  const table = separated ? separatedTable() : objectTable();
+  const table = separated ? separatedTable(said.header) : objectTable();
   for await (const { text, share } of decodedSlices(file, signal)) {
     table.take(reader.push(text));
     onProgress(share);
   }
   table.take(reader.end());
-  return { kind: separated ? "csv" : "jsonl", delimiter: separated ? delimiter : null, ...table.done() };
+  return { kind: separated ? "csv" : "jsonl", unit: "line", delimiter: separated ? delimiter : null, ...table.done() };
+}
+
+/** Where a record stands, for people: "line 3", or "entry 3" of a JSON list. */
+export function recordPlace(table, line) {
+  return `${table.unit} ${line}`;
 }
 
 /** The value of a column in a record; undefined if it has none. */
@@ -51,8 +60,9 @@ export function recordValue(table, record, column) {
   return place < 0 ? undefined : record.cells[place];
 }
 
-function separatedTable() {
+function separatedTable(said) {
   let columns = null;
+  let header = said ?? null;
   const records = [];
   const problems = [];
   return {
@@ -60,31 +70,35 @@ function separatedTable() {
       for (const record of read) {
         const place = `line ${record.line}`;
         if (record.error) problems.push({ place, message: record.error });
-        else if (columns === null) columns = distinctNames(record.cells);
-        else if (record.cells.length !== columns.length) {
-          problems.push({ place, message: `${fieldCount(record.cells.length)}, the header has ${columns.length}` });
+        else if (columns === null) {
+          if (header === null && usualNames(record.cells)) header = true;
+          columns = distinctNames(header ? record.cells : record.cells.map(() => ""));
+          if (!header) records.push(record);
+        } else if (record.cells.length !== columns.length) {
+          const first = header ? "header" : "first line";
+          problems.push({ place, message: `${fieldCount(record.cells.length)}, the ${first} has ${columns.length}` });
         } else records.push(record);
       }
     },
-    done: () => ({ columns: columns ?? [], records, problems }),
+    done: () => ({ columns: columns ?? [], header, records, problems }),
   };
 }
 
-function objectTable() {
+function objectTable(unit = "line") {
   const columns = new Set();
   const records = [];
   const problems = [];
   return {
     take(read) {
       for (const record of read) {
-        if (record.error) problems.push({ place: `line ${record.line}`, message: record.error });
+        if (record.error) problems.push({ place: `${unit} ${record.line}`, message: record.error });
         else {
           for (const name of Object.keys(record.value)) columns.add(name);
           records.push(record);
         }
       }
     },
-    done: () => ({ columns: [...columns], records, problems }),
+    done: () => ({ columns: [...columns], header: true, records, problems }),
   };
 }
 
@@ -98,7 +112,7 @@ function wholeJson(text) {
   }
   if (isDocument(value)) return { document: checkedDocument(value) };
   if (!Array.isArray(value)) return null;
-  const table = objectTable();
+  const table = objectTable("entry");
   table.take(
     value.map((record, place) =>
       record !== null && typeof record === "object" && !Array.isArray(record)
@@ -106,7 +120,7 @@ function wholeJson(text) {
         : { line: place + 1, error: "expected a JSON object" },
     ),
   );
-  return { kind: "jsonl", delimiter: null, ...table.done() };
+  return { kind: "jsonl", unit: "entry", delimiter: null, ...table.done() };
 }
 
 async function decodedFile(file, signal) {

@@ -15,8 +15,8 @@ export function isDocument(value) {
 /** The document; throws an Error with a sentence if a part that the views rely on is missing. */
 export function checkedDocument(doc) {
   const format = checkFormat(doc);
-  if (format === "evalign.likelihood") {
-    throw new Error("Log-probabilities have a page of their own, which evalign explain -m bartscore --html writes.");
+  if (format === "evalign.likelihood" || format === "evalign.lstm") {
+    throw new Error(`Documents of ${format} have a page of their own, which evalign explain --html writes.`);
   }
   const lacking = format === "evalign.corpus" ? corpusLack(doc) : alignmentLack(doc);
   if (lacking) throw new Error(`This ${doc.format} document is damaged: ${lacking}. Save it again where it was made.`);

@@ -14,8 +14,8 @@ const SCORING_MOST_ROWS = 1000; // of one chunk, so that progress is seen
 const SCORING_PATIENCE = 20; // rows that fail before any is scored: then all would
 
 /**
- * The corpus document; `run` is {api, limits, version, signal, lines, problems, onProgress(done), onStep(words)}, where
- * `lines` has the line of each row.
+ * The corpus document; `run` is {api, limits, version, signal, places, problems, onProgress(done), onStep(words)}, where
+ * `places` has where each row begins in its file, as in "line 3".
  */
 export async function scoredCorpus(rows, specs, run) {
   const { metrics } = await run.api.specs({ metrics: specs }, run.signal);
@@ -48,7 +48,7 @@ export async function scoredCorpus(rows, specs, run) {
   if (stopped) {
     const why = stopped.name === "AbortError" ? "cancelled" : stopped.message;
     const message = `${rows.length - done} of ${rows.length} rows not scored: ${why}`;
-    problems.push({ place: `row ${done + 1} and after`, message });
+    problems.push({ place: `${run.places[done]} and after`, message });
   }
   return finished(state, done, problems);
 }
@@ -74,15 +74,15 @@ function metricGroups(metrics, most) {
 }
 
 /** Counts the group's IDF table, if it needs one; the texts that the server does not take, as problems. */
-async function countTable(group, rows, { api, signal, lines, onStep }) {
+async function countTable(group, rows, { api, signal, places, onStep }) {
   if (!group.idf) return [];
   onStep?.(`Counting the words of all ${group.idf} for IDF`);
   const textsOf = (row) => (group.idf === "sources" ? [row.source ?? ""] : row.references);
-  const homes = rows.flatMap((row, place) => textsOf(row).map(() => lines[place]));
+  const homes = rows.flatMap((row, place) => textsOf(row).map(() => places[place]));
   const refused = [];
   group.table = await idfTable(api, group.model, rows.flatMap(textsOf), signal, (place, error) =>
     refused.push({
-      place: `line ${homes[place]}`,
+      place: homes[place],
       message: `a text is left out of the IDF table: ${error.message.replace(/^texts\[\d+\]\s*/, "it ")}`,
     }),
   );
