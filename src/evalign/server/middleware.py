@@ -62,7 +62,7 @@ class Guard:
 
         refusal = self._refusal(scope)
         app: ASGIApp = self.app if refusal is None else answer(refusal)
-        asked = scope | {"method": "GET"} if scope["method"] == "HEAD" else scope  # uvicorn leaves out the body
+        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope  # uvicorn leaves out the body
         try:
             await app(asked, receive, send_guarded)
         finally:

@@ -52,7 +52,7 @@ class IDFTableObject(Strict):
     format: Literal["evalign-idf-1"]
     tokenizer: Name
     documents: Count
-    df: dict[TokenId, Count]
+    df: dict[TokenId, Count] = Field(json_schema_extra={"additionalProperties": False})
 
     def table(self) -> IDFTable:
         """As the library has it."""

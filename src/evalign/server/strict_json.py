@@ -16,6 +16,7 @@ from evalign.server.errors import ApiError
 
 DEEPEST = 64
 DIGITS = 30  # of a whole number: more than 64 bits hold
+EXACT = 2**53  # up to which a double holds every whole number
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 TOO_DEEP = f"the JSON is nested more than {DEEPEST} levels deep"
 
@@ -62,10 +63,11 @@ def _whole(digits: str) -> int:
 
 
 def _number(digits: str) -> float:
+    """The number; a whole one, such as 3.0, as a whole number: to JSON Schema they are the same."""
     value = float(digits)
     if not math.isfinite(value):
         raise _refused(f"{digits[:20]} is too large for a number")
-    return value
+    return int(value) if value.is_integer() and abs(value) <= EXACT else value
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -94,7 +94,8 @@ def trace(model: LSTMModel, text: str) -> Trace:
 
 def _word_trace(word: str, known: bool, read: Step, old_cell: Floats, side: int) -> WordTrace:
     own = {name: getattr(read, name)[side, 0] for name in STATES}
-    means = (float(own[gate].mean()) for gate in ("forget", "input", "output"))
-    kept, written = own["forget"] * old_cell, own["input"] * own["candidate"]
-    norms = (float(np.linalg.norm(state)) for state in (kept, written, own["cell"], own["hidden"]))
-    return WordTrace(word, known, *means, *norms, {name: tuple(state.tolist()) for name, state in own.items()})
+    forget, write, output = (float(own[gate].mean()) for gate in ("forget", "input", "output"))
+    lasting, new = own["forget"] * old_cell, own["input"] * own["candidate"]
+    kept, written, cell, hidden = (float(np.linalg.norm(part)) for part in (lasting, new, own["cell"], own["hidden"]))
+    states = {name: tuple(state.tolist()) for name, state in own.items()}
+    return WordTrace(word, known, forget, write, output, kept, written, cell, hidden, states)
