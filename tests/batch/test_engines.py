@@ -43,6 +43,9 @@ def test_1_3_and_17_shards_give_the_same_bytes(tmp_path, engine, many):
     for shards, rows in ((1, 34 * 1024), (3, 12 * 1024), (17, 2048)):
         assert run(data, tmp_path / str(shards), SPECS, shard_rows=rows, engine=engine).made == shards
         assert content(tmp_path / str(shards)) == whole
+    if engine.workers == 2:
+        assert run(data, tmp_path / "one", SPECS, shard_rows=2048, engine=replace(engine, workers=1)).made == 17
+        assert content(tmp_path / "one") == whole
 
 
 @quickly

@@ -19,6 +19,7 @@ def job(tmp_path, run):
 
 def test_a_job_from_run_to_page(tmp_path, run, job):
     assert "1031 rows: 1019 scored, 11 flagged, 1 failed" in job.stderr
+    assert f"the first row that failed is {tmp_path / 'in.jsonl'}:1031: no field 'candidate'" in job.stderr
     assert "chrf|nrefs:1" in job.stdout
 
     status = run("batch", "status", "out", cwd=tmp_path)

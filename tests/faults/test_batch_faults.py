@@ -113,6 +113,40 @@ def test_a_write_that_ends_halfway_leaves_no_torn_file(tmp_path, monkeypatch):
     assert content(tmp_path / "out") == content(tmp_path / "whole")
 
 
+@pytest.fixture
+def disk(tmp_path):
+    """A disk of 300 KB, and what changes it: a file system of its own refuses root, too."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+
+    def mount(options):
+        subprocess.run(["mount", "-o", options, "-t", "tmpfs", "tmpfs", str(folder)], check=True, capture_output=True)
+
+    try:
+        mount("size=300k")
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"a small file system cannot be mounted here: {error}")
+    yield folder, lambda options: mount(f"remount,{options}")
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_full_disk_and_a_folder_that_may_only_be_read(tmp_path, disk, workers):
+    folder, change = disk
+    data = write_rows(tmp_path / "in.jsonl", made_rows(4000))
+    run(data, tmp_path / "whole")
+    with pytest.raises(FileFormatError, match=r"cannot be written \(No space left on device\).* same command again"):
+        run(data, folder / "out", workers=workers)
+    assert Manifest(folder / "out").done("score")
+    change("size=300k,ro")
+    for out in ("out", "other"):
+        with pytest.raises(FileFormatError, match=rf"{out}: cannot be written \(Read-only file system\)"):
+            run(data, folder / out, workers=workers)
+    change("size=9m,rw")
+    assert run(data, folder / "out", workers=workers).made < 4
+    assert content(folder / "out") == content(tmp_path / "whole")
+
+
 def killing(times):
     """A watch that kills a worker process after each of the first finished shards."""
     left = list(range(times))

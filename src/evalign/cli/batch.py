@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from contextlib import ExitStack, closing
@@ -20,7 +21,7 @@ from evalign.batch.outputs import ENCODERS
 from evalign.batch.ray_engine import PATIENCE, RayEngine
 from evalign.batch.report import job_document
 from evalign.batch.run import Request, run_job
-from evalign.batch.summary import Summary, summarise, write_summary
+from evalign.batch.summary import ERRORS, Summary, error_lines, summarise, write_summary
 from evalign.batch.worker import Work
 from evalign.cli.inputs import column_options
 from evalign.cli.options import A_FILE, embeddings_option, metrics_option, parse_metrics, print_result
@@ -104,7 +105,7 @@ def run(
             stands = state(StoredJob.open(folder)) if (folder / JOB).exists() else "nothing is done yet"
             click.echo(f"evalign: stopped; {stands}; the same command goes on", err=True)
             return STOPPED
-    _tell(outcome.summary)
+    _tell(StoredJob.open(folder), outcome.summary)
     for note in outcome.notes:
         click.echo(f"evalign: {note}", err=True)
     return 3 if outcome.summary.failed else 0
@@ -158,7 +159,7 @@ def merge(folder: Path, target: Path | None) -> None:
             merge_shards(job, target)
     if target is not None:
         click.echo(f"{target}: {summary.rows - summary.failed} rows scored, {summary.failed} failed", err=True)
-    _tell(summary)
+    _tell(job, summary)
 
 
 @batch.command()
@@ -177,11 +178,18 @@ def report(folder: Path, page: Path, limit: int) -> None:
     click.echo(f"{page}: written{some}", err=True)
 
 
-def _tell(summary: Summary) -> None:
+def _tell(job: StoredJob, summary: Summary) -> None:
     print_result(FORMATS, next(iter(FORMATS)), summary.results)
     click.echo(
         f"{summary.rows} rows: {summary.scored} scored, {summary.flagged} flagged, {summary.failed} failed", err=True
     )
+    if summary.failed:
+        first = json.loads(next(error_lines(job)))
+        click.echo(
+            f"evalign: the first row that failed is {first['file']}:{first['line']}: {first['error']}; all are in "
+            f"{job.folder / ERRORS}",
+            err=True,
+        )
     if summary.duplicate_ids:
         click.echo(
             f"evalign: {summary.duplicate_ids} ids occur more than once, such as {summary.duplicate!r}; all their "
