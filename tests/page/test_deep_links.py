@@ -31,16 +31,16 @@ WHOLE = fragment({"tab": "pair", "pair": PAIR, "view": {}})
     ("link", "said"),
     [
         (WHOLE[:-9], "This link is damaged, perhaps cut on its way"),
-        ("#v1=", "This link is damaged"),
-        ("#v1=%%%", "This link is damaged"),
-        (fragment([1, 2]), "This link is damaged"),
+        pytest.param("#v1=", "This link is damaged", marks=pytest.mark.slow),
+        pytest.param("#v1=%%%", "This link is damaged", marks=pytest.mark.slow),
+        pytest.param(fragment([1, 2]), "This link is damaged", marks=pytest.mark.slow),
         ("#v7=abc", "made by another version of evalign (v7)"),
         (fragment({"pair": PAIR | {"layer": "99"}}), "This link asks for layer 99, which this server does not have"),
         (fragment({"pair": PAIR | {"model": "other"}}), "This link asks for model other, which this server does not"),
         (fragment({"tab": "corpus", "corpus": {"sort": "best"}}), "a link does not hold the file"),
         (WHOLE, ""),
-        ("#main", ""),
-        ("", ""),
+        pytest.param("#main", "", marks=pytest.mark.slow),
+        pytest.param("", "", marks=pytest.mark.slow),
     ],
 )
 def test_a_link_is_followed_or_says_what_is_wrong(server, open_page, axe, link, said):

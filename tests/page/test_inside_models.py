@@ -126,7 +126,7 @@ def test_the_keyboard_walks_through_the_words(file, open_page):
     assert page.get_by_role("radio", name="backward").is_checked()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_the_view_is_accessible_narrow_and_inert(metric, tmp_path, open_page, axe, scheme):
     write_html(lstm_document(metric, HOSTILE), tmp_path / "gates.html")
     page = open_page(tmp_path / "gates.html", viewport={"width": 320, "height": 640}, color_scheme=scheme)
@@ -176,6 +176,31 @@ def test_the_server_traces_a_text_and_says_what_it_lacks(server, open_page, axe)
     page.reload()
     page.locator("#main:not([aria-busy])").wait_for()
     assert page.locator("#inside").is_visible()
+
+
+# What a reader can use, radio buttons of one group as one, and what Tab leads to.
+USABLE = """() =>
+  [...document.querySelectorAll("#inside :is(button, input, select, textarea, summary, [tabindex='0'])")]
+  .filter((one) => one.checkVisibility() && !one.disabled && one.tabIndex >= 0 && (one.type !== "radio" || one.checked))
+  .map((one) => one.dataset.visited = one.dataset.visited ?? "no").length"""
+VISITED = """() => { const one = document.activeElement; if (one.dataset.visited) one.dataset.visited = "yes";
+  return document.querySelectorAll("[data-visited=no]").length; }"""
+
+
+def test_tab_leads_to_everything_inside(server, open_page):
+    page = open_page(server)
+    page.locator("#main:not([aria-busy])").wait_for()
+    page.locator("#tab-inside").click()
+    page.locator("#inside-lstm").press("Tab")
+    page.keyboard.press("Enter")  # Trace the gates
+    page.locator(".lstm-cell svg").wait_for()
+    count = page.evaluate(USABLE)
+    assert count > 10
+    page.locator("#tab-inside").focus()
+    for _ in range(count + 2):
+        page.keyboard.press("Tab")
+        left = page.evaluate(VISITED)
+    assert left == 0
 
 
 @pytest.mark.slow
