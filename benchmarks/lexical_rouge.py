@@ -23,8 +23,8 @@ from rouge_score.rouge_scorer import RougeScorer
 
 import evalign
 from evalign.metrics.lexical.rouge.reading import shared_reader
-from evalign.text.porter import nltk_porter
 from evalign.text.sentences import split_sentences
+from evalign.text.stemming import nltk_porter
 
 THREE = ("rouge1", "rouge2", "rougeL")
 

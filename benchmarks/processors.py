@@ -3,7 +3,7 @@
     python benchmarks/processors.py [--pairs 1000] [--tree ANOTHER_CHECKOUT] [--under NAME...]
         [--encoder minilm|fake] [--json FILE]
 
-Each environment is a process of its own (evalign.testing.processors). Printed for each matching: the largest difference
+Each environment is a process of its own (simulated_processors.py). Printed for each matching: the largest difference
 of any field of any pair from the first environment, and how many pairs differ by more than 1e-5. `--tree` measures
 another checkout of evalign, such as an older one.
 """
@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 
 import workloads
+from simulated_processors import environments, prepare
 
 METHODS = ("exact", "row-mask", "recursive-argmax", "recursive-topk", "auction-topk", "auction")
 AUTHORS = ("recursive-argmax", "recursive-topk", "auction-topk")
@@ -80,10 +81,7 @@ def measured(environment: dict[str, str], options: argparse.Namespace) -> dict:
 
 
 def worker(count: int, encoder: str | None) -> None:
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src/evalign/testing"))
-    import processors as simulated  # the older checkout may not have it
-
-    simulated.prepare()
+    prepare()
     print(json.dumps(scores(count, encoder)))
 
 
@@ -110,8 +108,6 @@ def main() -> None:
     options = parser.parse_args()
     if options.worker:
         return worker(options.pairs, options.encoder)
-    from evalign.testing.processors import environments  # the worker may run an older checkout, without it
-
     worst: dict[str, dict[str, tuple[float, int, str]]] = {}
     first: dict | None = None
     for name, environment in environments().items():

@@ -6,9 +6,8 @@ import gc
 
 import numpy as np
 
-from evalign.encoders.disk_cache import CachedEncoder
 from evalign.encoders.loading import close_encoders
-from evalign.encoders.pack_folder import PackFolder
+from evalign.encoders.pack_folder import CachedEncoder, PackFolder
 
 WHO = {"weights": "test"}
 

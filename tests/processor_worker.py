@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 
-from evalign.testing.processors import blas_kernel, prepare
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+from simulated_processors import blas_kernel, prepare
 
 prepare()
 

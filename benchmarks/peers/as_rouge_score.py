@@ -14,7 +14,7 @@ import numpy as np
 import evalign
 from evalign.errors import EvalignError
 from evalign.stats.bootstrap import Resampling, bootstrap_mean
-from evalign.text.porter import nltk_porter
+from evalign.text.stemming import nltk_porter
 from evalign.text.words import ascii_words
 
 NAME = "evalign_as_rouge_score"

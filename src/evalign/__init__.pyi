@@ -26,12 +26,10 @@ from evalign.errors import WeightsError as WeightsError
 from evalign.metrics.bartscore import BARTScore as BARTScore
 from evalign.metrics.base import Metric as Metric
 from evalign.metrics.bert_scorer import BERTScorer as BERTScorer
+from evalign.metrics.bert_scorer import score as score
 from evalign.metrics.bertscore import BERTScore as BERTScore
-from evalign.metrics.compat import score as score
 from evalign.metrics.evalign_metric import Evalign as Evalign
 from evalign.metrics.learned import Learned as Learned
-from evalign.metrics.lexical.bleu import BLEU as BLEU
-from evalign.metrics.lexical.chrf import ChrF as ChrF
 from evalign.metrics.lexical.gleu import GLEU as GLEU
 from evalign.metrics.lexical.lcsr import LCSR as LCSR
 from evalign.metrics.lexical.meteor.metric import Meteor as Meteor
@@ -44,8 +42,10 @@ from evalign.metrics.lexical.rouge.metrics import RougeN as RougeN
 from evalign.metrics.lexical.rouge.metrics import RougeW as RougeW
 from evalign.metrics.lexical.rouge.skip_bigrams import RougeS as RougeS
 from evalign.metrics.lexical.rouge.skip_bigrams import RougeSU as RougeSU
-from evalign.metrics.lexical.sari.metric import SARI as SARI
-from evalign.metrics.lexical.ter import TER as TER
+from evalign.metrics.lexical.sacrebleu_metrics import BLEU as BLEU
+from evalign.metrics.lexical.sacrebleu_metrics import TER as TER
+from evalign.metrics.lexical.sacrebleu_metrics import ChrF as ChrF
+from evalign.metrics.lexical.sari import SARI as SARI
 from evalign.metrics.lisascore import LiSAScore as LiSAScore
 from evalign.metrics.lstm import LSTM as LSTM
 from evalign.metrics.moverscore import MoverScore as MoverScore

@@ -65,8 +65,8 @@ def test_both_backends_give_the_vectors_of_the_merged_weights(tiny, tmp_path, fa
 
 def test_int8_reads_the_changed_weights(adapted):
     model, folder = adapted
-    full, coarse = (opened(model, folder, precision=kind).encode(SENTENCES) for kind in ("fp32", "int8"))
-    plain = opened(model, layer="1+3", precision="int8").encode(SENTENCES)
+    full, coarse = (opened(model, folder, arithmetic=kind).encode(SENTENCES) for kind in ("fp32", "int8"))
+    plain = opened(model, layer="1+3", arithmetic="int8").encode(SENTENCES)
     for mine, near, other in zip(full, coarse, plain, strict=True):
         assert distance(mine.vectors, near.vectors) < distance(mine.vectors, other.vectors) / 3
 

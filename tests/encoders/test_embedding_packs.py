@@ -188,7 +188,7 @@ WRITER = """
 import sys
 from evalign.encoders import pack_folder
 from evalign.encoders.embedding_store import remove_least_recently_used
-from evalign.encoders.disk_cache import CachedEncoder
+from evalign.encoders.pack_folder import CachedEncoder
 from evalign.encoders.fake import FakeEncoder
 from evalign.encoders.pack_folder import PackFolder
 from pathlib import Path

@@ -42,8 +42,8 @@ def test_an_untuned_model_gets_three_quarters_of_its_depth(tiny):
 @pytest.mark.parametrize(
     ("choice", "said"),
     [
-        ({"precision": "int8", "backend": "torch"}, "int8 runs with backend=ort"),
-        ({"precision": "bf16", "backend": "ort"}, "use backend=torch"),
+        ({"arithmetic": "int8", "backend": "torch"}, "int8 runs with backend=ort"),
+        ({"arithmetic": "bf16", "backend": "ort"}, "use backend=torch"),
         ({"device": "cuda", "backend": "ort"}, "use backend=torch"),
     ],
 )

@@ -14,9 +14,9 @@ import transformers
 
 import evalign
 from evalign.encoders.base import Reading
+from evalign.encoders.batching import out_of_memory
 from evalign.encoders.families import depth
 from evalign.encoders.loading import EncoderChoice, open_encoder
-from evalign.encoders.out_of_memory import out_of_memory
 from evalign.encoders.tokenizer import Tokenizer
 from evalign.encoders.torch_hf import TorchEncoder, torch_threads
 from evalign.encoders.windows import plan_windows

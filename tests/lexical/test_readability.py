@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import evalign
 from evalign.errors import SpecError
 from evalign.metrics.lexical.readability import TextCounts, text_counts, words_of
-from evalign.text.syllables import count_syllables
+from evalign.text.syllables import count_syllables, textstat_syllables
 
 textstat = pytest.importorskip("textstat", reason="textstat is the oracle here")
 
@@ -150,6 +150,7 @@ def test_textstat_without_its_dictionary_says_what_to_do(monkeypatch: pytest.Mon
         raise LookupError("Resource cmudict not found")
 
     textstat_counting.count_syllables.cache_clear()
+    textstat_syllables.cache_clear()
     monkeypatch.setattr(textstat_counting, "get_cmudict", missing)
     with pytest.raises(SpecError, match=r"nltk.downloader cmudict"):
         evalign.metric("fkgl(syllables=textstat)").scorer()

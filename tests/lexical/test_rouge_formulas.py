@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import evalign
-from evalign.metrics.lexical.rouge.run_weights import Line, run_weight, share, worth
+from evalign.metrics.lexical.rouge.formula import Line, run_weight, share, worth
 
 CHANCE = random.Random(7)
 CANDIDATES = [" ".join(CHANCE.choices("abc", k=CHANCE.randrange(3, 12))) for _ in range(40)]

@@ -18,8 +18,8 @@ from evalign.errors import SpecError, TextTooLongError
 from evalign.metrics.lexical.rouge import lcs, reading
 from evalign.metrics.lexical.rouge.ngrams import common_grams, pair_count, pair_hits
 from evalign.metrics.lexical.rouge.reading import Reader, ReadingOptions
-from evalign.text.porter import nltk_porter
 from evalign.text.sentences import split_sentences
+from evalign.text.stemming import nltk_porter
 from evalign.text.words import ascii_words, unicode_words
 
 KINDS = ("rouge1", "rouge2", "rouge3", "rouge4", "rouge9", "rougeL", "rougeLsum")

@@ -19,8 +19,8 @@ import evalign
 from evalign.analysis.scoring import score_source
 from evalign.errors import InputError, SpecError, TextTooLongError
 from evalign.metrics.base import Metric
-from evalign.metrics.lexical.bleu import BY_LANGUAGE
 from evalign.metrics.lexical.sacrebleu_adapter import SacrebleuScoring
+from evalign.metrics.lexical.sacrebleu_metrics import BY_LANGUAGE
 from evalign.types import Row
 
 GOLDEN = golden_files("sacrebleu.json", "sacrebleu/sacrebleu.json")

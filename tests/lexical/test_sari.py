@@ -8,8 +8,7 @@ import pytest
 
 import evalign
 from evalign.errors import LengthMismatchError, SpecError
-from evalign.metrics.lexical.sari.counts import sari_counts
-from evalign.metrics.lexical.sari.metric import operations
+from evalign.metrics.lexical.sari import operations, sari_counts
 
 # Source a b c d, candidate a b e, references a b f and a e; right/done/wanted by order.
 #   adding, distinct n-grams not in the source

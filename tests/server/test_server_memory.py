@@ -7,8 +7,7 @@ from sacrebleu.tokenizers.tokenizer_base import BaseTokenizer
 from evalign import metric
 from evalign.metrics.rows import make_rows
 from evalign.server import corpus_requests
-from evalign.text.porter import nltk_porter
-from evalign.text.stemming import snowball
+from evalign.text.stemming import nltk_porter, snowball
 from evalign.text.word_caches import forget
 
 

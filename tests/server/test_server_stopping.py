@@ -6,7 +6,7 @@ import pytest
 from server_answers import PATIENCE, serving, until
 
 from evalign.cancellation import Stopped, stop_when
-from evalign.metrics.lexical.bleu import BLEU
+from evalign.metrics.lexical.sacrebleu_metrics import BLEU
 from evalign.server import comparison_requests, corpus_requests
 from evalign.server.request_models import CompareRequest
 from evalign.server.settings import Settings

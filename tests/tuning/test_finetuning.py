@@ -9,8 +9,7 @@ import torch
 
 import evalign.tuning.checkpoint as checkpoint_module
 from evalign.errors import ModelError, SpecError
-from evalign.tuning.micro_batches import add_gradients, cosines
-from evalign.tuning.pair_losses import LOSSES
+from evalign.tuning.micro_batches import LOSSES, add_gradients, cosines
 from evalign.tuning.training_loop import fit
 from evalign.tuning.training_plan import Watch
 from tiny_training import PLAN, rated_pairs, same_bits, trainee, weights

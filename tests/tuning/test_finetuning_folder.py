@@ -13,9 +13,9 @@ import torch
 from evalign.errors import FileFormatError, ModelError
 from evalign.tuning.checkpoint import Checkpoint, Position, load_checkpoint, save_checkpoint
 from evalign.tuning.rated_pairs import RatedPairs
+from evalign.tuning.training_folder import alone_in, check_target
 from evalign.tuning.training_plan import Epoch, Watch
 from evalign.tuning.training_run import train_to
-from evalign.tuning.work_folder import alone_in, check_target
 from tiny_models import edit_json
 from tiny_training import PLAN, rated_pairs, trainee
 
@@ -89,7 +89,7 @@ def test_one_run_at_a_time(tiny, tmp_path):
     """Another process holds the folder; when it is killed, the lock is gone with it."""
     work = tmp_path / "tuned.training"
     code = (
-        "import sys, time\nfrom pathlib import Path\nfrom evalign.tuning.work_folder import alone_in\n"
+        "import sys, time\nfrom pathlib import Path\nfrom evalign.tuning.training_folder import alone_in\n"
         "with alone_in(Path(sys.argv[1])):\n    print('in', flush=True)\n    time.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(work)], stdout=subprocess.PIPE) as other:

@@ -10,7 +10,7 @@ import torch
 from evalign.data.rows import Columns, InMemory, TableFile
 from evalign.errors import FileFormatError, InputError, SpecError
 from evalign.tuning.mappings import Linear, Table, parse_mapping
-from evalign.tuning.pair_losses import LOSSES, cosent, cosine_mse
+from evalign.tuning.micro_batches import LOSSES, cosent, cosine_mse
 from evalign.tuning.rated_pairs import RatedPair, digest, read_pairs, split, text_groups
 from evalign.tuning.training_plan import LOSS_NAMES, TrainingPlan
 from evalign.types import Row

@@ -19,9 +19,9 @@ from evalign.batch.records import Record, fields_of
 from evalign.batch.totals import ShardTotals, Totals, id_keys
 from evalign.batch.writing import write_durably
 from evalign.data.rows import Columns, make_row
-from evalign.encoders.disk_cache import flush_vectors
+from evalign.encoders.batching import out_of_memory
 from evalign.encoders.loading import open_encoder
-from evalign.encoders.out_of_memory import out_of_memory
+from evalign.encoders.pack_folder import flush_vectors
 from evalign.encoders.vector_cache import forget_vectors
 from evalign.errors import InputError
 from evalign.malloc_trim import release_freed_memory

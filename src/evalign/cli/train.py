@@ -22,8 +22,8 @@ from evalign.render.progress import progress
 from evalign.tuning.adapters.rated_files import read_files
 from evalign.tuning.adapters.settings import ADAPTER_PLAN, MATCHINGS, AdapterSettings
 from evalign.tuning.rated_pairs import DEFAULT_MAPPING, RatedPair, RatedPairs, read_pairs, split
+from evalign.tuning.training_folder import check_target
 from evalign.tuning.training_plan import CHECKPOINT_SECONDS, LOSS_NAMES, MAX_LENGTH, Epoch, TrainingPlan, Watch
-from evalign.tuning.work_folder import check_target
 
 if TYPE_CHECKING:
     from evalign.tuning.trainee import Trainee

@@ -29,13 +29,11 @@ class RowSource(Protocol):
     @property
     def rereadable(self) -> bool:
         """Whether a second walk gives the same rows."""
-        ...
 
     def __iter__(self) -> Iterator[Row]: ...
 
     def count(self) -> int | None:
         """How many rows there are, if that is cheap to tell."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +146,10 @@ class TableFile:
         return "jsonl" if self.path == STDIN and self.format is None else format_of(self.path, self.format)
 
 
-def format_of(path: str, given: str | None = None) -> str:
+def format_of(path: str, chosen: str | None = None) -> str:
     """The format of a table: as given, or by the file's name."""
-    if given is not None:
-        return given
+    if chosen is not None:
+        return chosen
     name = Path(path.removesuffix(".gz"))
     kind = {".json": "jsonl", ".ndjson": "jsonl"}.get(name.suffix, name.suffix.removeprefix("."))
     if kind not in FORMATS:

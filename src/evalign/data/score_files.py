@@ -58,17 +58,17 @@ def _by_name(path: str, lines: Iterable[tuple[int, str, Any]], rows: Sequence[Ro
         unique = f"the id {twice!r} occurs twice in the data"
     else:
         unique = "no line names the id of a row"
-    found = {by_id[name]: _number(path, number, value) for number, name, value in named if name in by_id}
-    if not found:
-        found = _by_system(path, named, rows, unique)
+    scores = {by_id[name]: _number(path, number, value) for number, name, value in named if name in by_id}
+    if not scores:
+        scores = _by_system(path, named, rows, unique)
     elif unknown := [name for _, name, _ in named[1:] if name not in by_id]:
         raise FileFormatError(
             f"{shown(path)}: {len(unknown)} lines name rows that the data does not have, the first {unknown[0]!r}"
         )
-    elif len(found) < sum(name in by_id for _, name, _ in named):
+    elif len(scores) < sum(name in by_id for _, name, _ in named):
         twice = next(name for name, count in Counter(name for _, name, _ in named).items() if count > 1)
         raise FileFormatError(f"{shown(path)}: {twice!r} has two scores")
-    return {place: value for place, value in found.items() if value is not None}
+    return {place: value for place, value in scores.items() if value is not None}
 
 
 def _by_system(path: str, named: list[tuple[int, str, Any]], rows: Sequence[Row], why: str) -> dict[int, float | None]:
@@ -118,15 +118,15 @@ def _json_lines(path: str, lines: list[tuple[int, str]], name: str) -> Iterable[
 def _number(path: str, number: int, value: Any) -> float | None:
     if value is None or str(value).strip().lower() in NOTHING:
         return None
-    found = _number_or_none(value)
-    if found is None:
+    score = _number_or_none(value)
+    if score is None:
         raise FileFormatError(f"{shown(path)}:{number}: {str(value)[:40]!r} is not a number")
-    return found
+    return score
 
 
 def _number_or_none(value: Any) -> float | None:
     try:
-        found = float(value)
+        number = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return number if math.isfinite(number) else None

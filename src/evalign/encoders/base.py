@@ -35,15 +35,12 @@ class Encoder(Protocol):
 
     def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
         """Tokens of each text as `encode` will read them, without running the model."""
-        ...
 
     def encode(self, texts: Sequence[str], pad_to: int | None = None) -> list[Embedded]:
         """Vectors of each text; with `pad_to`, of its padding tokens too."""
-        ...
 
     def settle(self) -> None:
         """Takes the memory that a long job will need, at its start."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

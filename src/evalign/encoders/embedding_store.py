@@ -37,7 +37,7 @@ class EncoderVectors:
 
 def stored_vectors(root: Path) -> list[EncoderVectors]:
     """What a root folder holds, the most recently used encoder first."""
-    found = []
+    stored = []
     for folder in _folders(root):
         owner, described = _owner(folder)
         sizes, texts, used = 0, 0, 0.0
@@ -47,8 +47,8 @@ def stored_vectors(root: Path) -> list[EncoderVectors]:
                 state = file.stat()
                 sizes, used = sizes + state.st_size, max(used, state.st_mtime)
                 texts += len(read_pack(file, owner, len(described.get("layers", ()))).keys)
-        found.append(EncoderVectors(folder, described, len(files), texts, sizes, used))
-    return sorted(found, key=lambda vectors: -vectors.used)
+        stored.append(EncoderVectors(folder, described, len(files), texts, sizes, used))
+    return sorted(stored, key=lambda vectors: -vectors.used)
 
 
 def damaged_packs(root: Path) -> tuple[list[Path], int]:

@@ -3,6 +3,9 @@
 The weights stay where they are: every initializer is external data that points at its bytes inside the safetensors
 file, so nothing is copied to disk and protobuf's 2 GB limit never applies. Inputs `ids` and `mask` are (batch, tokens);
 there is one output (batch, tokens, width) per layer. What an adapter changes is added when the graph is loaded.
+
+int8 weights have one scale per output channel, and activations one per token row, so that a score never depends on what
+else is in its batch (ONNX Runtime's own dynamic quantisation has one scale per batch).
 """
 
 from __future__ import annotations
@@ -13,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper
 
 from evalign.encoders.adapter import Adapter, LowRank
 from evalign.encoders.families import Architecture, Layer, linear_layers
-from evalign.encoders.quantize import ACTIVATION_STEPS, ACTIVATION_ZERO, quantize_weight
 from evalign.encoders.safetensors_headers import TensorPlace
 from evalign.errors import UnsupportedModelError, WeightsError
 
@@ -28,6 +31,11 @@ ELEMENT = {"F32": TensorProto.FLOAT, "F16": TensorProto.FLOAT16, "BF16": TensorP
 MASKED = float(np.finfo(np.float32).min)
 RELATIVE_BUCKETS = 32  # mpnet: defaults of the published code, not in its config
 RELATIVE_DISTANCE = 128
+# Processors without VNNI add two u8 * s8 products in 16 bits: 2 * 255 * 64 still fits, 2 * 255 * 127
+# does not, and the same model would give other numbers there. The seventh bit costs .0001 correlation.
+WEIGHT_STEPS = 64
+ACTIVATION_STEPS = 127
+ACTIVATION_ZERO = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,17 @@ def relative_buckets(distances: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     coarse = np.where(magnitude < exact, 0, exact + (np.maximum(ratio, 0) * np.float32(half - exact)).astype(np.int64))
     bucket = np.where(magnitude < exact, magnitude, np.minimum(coarse, half - 1))
     return np.asarray(bucket + half * (distances > 0), dtype=np.int64)
+
+
+def quantize_weight(weight: np.ndarray[Any, Any]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
+    """A float weight (outputs, inputs) as torch lays it out, rounded to WEIGHT_STEPS each side: values and scales.
+
+    `values * scales` is the weight, laid out (inputs, outputs) as integer matmul wants it.
+    """
+    peaks = np.abs(weight).max(axis=1)
+    scales = (np.where(peaks > 0, peaks, 1) / WEIGHT_STEPS).astype(np.float32)
+    values = np.rint(weight / scales[:, None]).astype(np.int8)
+    return np.ascontiguousarray(values.T), scales
 
 
 def _states(g: _Builder, arch: Architecture, depth: int) -> Iterator[str]:
@@ -245,9 +264,9 @@ class _Builder:
         if names[0] not in self.initializers:
             change = self.changes.get(base)
             added = 0 if change is None else change.up @ change.down
-            weight = quantize_weight(self._place(f"{base}.weight").read() + added)
-            self.constant(weight.values, names[0])
-            self.constant(weight.scales * np.float32(scale), names[1])
+            values, scales = quantize_weight(self._place(f"{base}.weight").read() + added)
+            self.constant(values, names[0])
+            self.constant(scales * np.float32(scale), names[1])
             self.constant(self._place(f"{base}.bias").read() * np.float32(scale), names[2])
         rows, row_scales = self._quantized_rows(value)
         one, zero = self.constant(np.array(1, np.float32)), self.constant(np.array(ACTIVATION_ZERO, np.uint8))

@@ -21,7 +21,7 @@ from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.errors import FileFormatError, SpecError
 
 BACKENDS = ("auto", "ort", "torch")
-PRECISIONS = ("fp32", "int8", "bf16", "fp16")
+ARITHMETICS = ("fp32", "int8", "bf16", "fp16")
 FAKE = "fake"
 POOL_SIZE = 3  # loaded models, by choice: other layers are other graphs
 EMBEDDINGS, EMBEDDINGS_BYTES = "EVALIGN_EMBEDDINGS", "EVALIGN_EMBEDDINGS_BYTES"
@@ -36,7 +36,7 @@ class EncoderChoice:
 
     model: str = "minilm"
     layer: str | None = None  # None: the tuned one; "all": every state
-    precision: str = "fp32"
+    arithmetic: str = "fp32"
     backend: str = "auto"
     device: str = "cpu"
     reading: Reading = field(default_factory=Reading)
@@ -111,8 +111,7 @@ def _with_cache(encoder: Encoder, folder: CacheFolder | None, **identity: Any) -
     """The encoder with its caches; `identity` is what decides a vector besides what the encoder itself tells."""
     if folder is None:
         return EmbeddingMemory(encoder)
-    from evalign.encoders.disk_cache import CachedEncoder
-    from evalign.encoders.pack_folder import PackFolder
+    from evalign.encoders.pack_folder import CachedEncoder, PackFolder
 
     path, max_bytes = folder
     identity |= {"layers": encoder.layers, "precision": encoder.precision, "tokenizer": encoder.tokenizer_fingerprint}
@@ -132,7 +131,20 @@ def _load(
         adapter.check_base(located)
     config = located.config()
     backend = _backend(choice, str(config.get("model_type")))
-    encoder = _load_model(choice, located, config, backend, adapter)
+    layers = None
+    if choice.layer != "all":
+        own = adapter.layer if adapter is not None else None
+        layers = parse_layers(choice.layer or own or default_layer(located, config))
+    options = (located.directory, config, layers, choice.reading, choice.arithmetic, choice.threads, adapter)
+    encoder: BatchingEncoder
+    if backend == "torch":
+        from evalign.encoders.torch_hf import TorchEncoder
+
+        encoder = TorchEncoder(*options, choice.device)
+    else:
+        from evalign.encoders.ort import OrtEncoder
+
+        encoder = OrtEncoder(*options)
     encoder.name = located.pinned if adapter is None else f"{located.pinned}+{adapter.name}"
     if encoder.reading.profile != "no":
         encoder.special_ids = unweighted_ids(located.directory, encoder.tokenizer)
@@ -148,29 +160,12 @@ def _load(
     )
 
 
-def _load_model(
-    choice: EncoderChoice, located: Located, config: dict[str, Any], backend: str, adapter: Adapter | None
-) -> BatchingEncoder:
-    layers = None
-    if choice.layer != "all":
-        own = adapter.layer if adapter is not None else None
-        layers = parse_layers(choice.layer or own or default_layer(located, config))
-    options = (located.directory, config, layers, choice.reading, choice.precision, choice.threads, adapter)
-    if backend == "torch":
-        from evalign.encoders.torch_hf import TorchEncoder
-
-        return TorchEncoder(*options, choice.device)
-    from evalign.encoders.ort import OrtEncoder
-
-    return OrtEncoder(*options)
-
-
 def _backend(choice: EncoderChoice, family: str) -> str:
-    light = choice.device == "cpu" and choice.precision in ("fp32", "int8") and family in FAMILIES
+    light = choice.device == "cpu" and choice.arithmetic in ("fp32", "int8") and family in FAMILIES
     backend = choice.backend if choice.backend != "auto" else ("ort" if light else "torch")
-    if backend == "torch" and choice.precision == "int8":
+    if backend == "torch" and choice.arithmetic == "int8":
         raise SpecError("arithmetic=int8 runs with backend=ort only; backend=torch has fp32, bf16, fp16")
-    if backend == "ort" and (choice.device != "cpu" or choice.precision in ("bf16", "fp16")):
+    if backend == "ort" and (choice.device != "cpu" or choice.arithmetic in ("bf16", "fp16")):
         raise SpecError("backend=ort runs fp32 or int8 on the cpu; for other devices and precisions use backend=torch")
     return backend
 

@@ -18,10 +18,9 @@ import numpy as np
 
 from evalign.encoders.adapter import Adapter
 from evalign.encoders.base import BatchingEncoder, Reading
+from evalign.encoders.batching import PADDING_SENSITIVE, in_halves, padding_sensitive
 from evalign.encoders.families import depth, pad_token
 from evalign.encoders.layers import check_layers
-from evalign.encoders.out_of_memory import in_halves
-from evalign.encoders.padding_probe import PADDING_SENSITIVE, padding_sensitive
 from evalign.encoders.peer_profile import puts_prefix_space
 from evalign.encoders.safetensors_headers import weight_files
 from evalign.encoders.tokenizer import NO_LIMIT, Tokenizer
@@ -228,17 +227,14 @@ def _cut(model: Any, depth: int, layer: int) -> int:
     Where there is no one list of layers (ALBERT's are one layer again and again), nothing is dropped: none of those
     has a closing norm.
     """
-    named = [(name.count("."), name) for name, part in model.named_modules() if _is_list(part, depth)]
+    lists = [(name, part) for name, part in model.named_modules() if isinstance(part, torch.nn.ModuleList)]
+    named = [(name.count("."), name) for name, part in lists if len(part) == depth]
     outer = [name for dots, name in named if dots == min(named)[0]]
     if layer == depth or len(outer) != 1:
         return depth
     parent, _, name = outer[0].rpartition(".")
     setattr(model.get_submodule(parent), name, model.get_submodule(outer[0])[:layer])
     return layer
-
-
-def _is_list(module: Any, length: int) -> bool:
-    return isinstance(module, torch.nn.ModuleList) and len(module) == length
 
 
 def _settings(model: Any, directory: Path) -> Any:

@@ -44,7 +44,6 @@ class BARTScore(Metric):
 
     name: ClassVar[str] = "bartscore"
     about: ClassVar[str] = "mean log-probability of one text given the other (Yuan et al. 2021)"
-    fields: ClassVar[tuple[str, ...]] = ("score",)
     bounds: ClassVar[tuple[float, float]] = (LOWEST, 0.0)
     worst: ClassVar[float] = LOWEST
     explainer: ClassVar[str] = "bartscore:explain_bartscore"
@@ -116,15 +115,15 @@ class BARTScore(Metric):
     def passage(self, step: str, row: Row, reference: str) -> Passage:
         """What the model is asked in one direction, prompt included."""
         texts = {"candidate": row.candidate, "reference": reference, "source": row.source or ""}
-        given, wanted = step.split("-to-")
-        source, target, kept = texts[given], texts[wanted], 0
+        read, predicted = step.split("-to-")
+        source, target, prompt_length = texts[read], texts[predicted], 0
         if self.prompt and source.strip() and target.strip():  # a prompt must not fill up an empty text
             if self.prompt_side == "source":
-                source, kept = _with_prompt(source.strip(), self.prompt, before=False)
+                source, prompt_length = _with_prompt(source.strip(), self.prompt, before=False)
             else:
                 target, _ = _with_prompt(target.strip(), self.prompt, before=True)
-        spoken = self.source_lang or self.lang if given == "source" else self.lang
-        return Passage(source, target, spoken, self.lang, kept)
+        spoken = self.source_lang or self.lang if read == "source" else self.lang
+        return Passage(source, target, spoken, self.lang, prompt_length)
 
     def signature(self, model: LikelihoodModel) -> Signature:
         """What decides the numbers; `labels` says which special tokens are predicted and counted too."""

@@ -49,9 +49,9 @@ class Metric(ABC, metaclass=MetricType):
 
     name: ClassVar[str]
     about: ClassVar[str]
-    fields: ClassVar[tuple[str, ...]]
-    bounds: ClassVar[tuple[float, float]]
-    worst: ClassVar[float]
+    fields: ClassVar[tuple[str, ...]] = ("score",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    worst: ClassVar[float] = 0.0  # of a row without text
     higher_is_better: ClassVar[bool] = True
     needs: ClassVar[tuple[str, ...]] = ("references",)
     aligns: ClassVar[bool] = False  # whether it matches tokens and shows which (`MatchingMetric.align`)
@@ -152,6 +152,34 @@ class Metric(ABC, metaclass=MetricType):
             if item.compare and getattr(self, item.name) != item.default
         }
         return format_spec(self.name, changed)
+
+
+@dataclass(frozen=True)
+class RowMetric(Metric):
+    """A metric that loads nothing and scores every row by itself."""
+
+    @abstractmethod
+    def signature(self) -> Signature:
+        """What decides the numbers."""
+
+    @abstractmethod
+    def segment(self, row: Row) -> Segment:
+        """The scores of one row."""
+
+    def scorer(self, rows: Iterable[Row] | None = None) -> RowScorer:
+        """Ready at once."""
+        return RowScorer(self)
+
+
+class RowScorer(Scorer):
+    """The scorer of a `RowMetric`."""
+
+    def __init__(self, metric: RowMetric) -> None:
+        self.metric, self.signature = metric, metric.signature()
+
+    def score(self, rows: list[Row]) -> list[Segment]:
+        """One segment per row, in order."""
+        return [self.metric.segment(row) for row in rows]
 
 
 Ready = tuple[Metric, Scorer]  # a metric and the scorer it made

@@ -1,4 +1,4 @@
-"""`evalign.BERTScorer`: bert_score's class with its arguments, their order and its numbers, arrays for tensors.
+"""`evalign.BERTScorer` and `evalign.score`: bert_score's class and function, their arguments and numbers, with arrays.
 
 A scorer is the metric `bertscore(compat=bert-score)`, or `compat=bert-score-fast` for its fast tokenizer, with the
 settings of bert_score: texts truncated at the model's limit, the maximum over references taken per field.
@@ -10,15 +10,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from evalign.encoders.loading import open_encoder
 from evalign.encoders.pinned_models import KNOWN, LANGUAGE_MODELS, OTHER_LANGUAGES, tuned_layers
 from evalign.errors import InputError, LayerError
+from evalign.installed import version_of
 from evalign.metrics.bertscore import BERTScore
 from evalign.metrics.corpus_idf import count_idf
 from evalign.metrics.published_baselines import published_baseline
@@ -93,7 +93,7 @@ class BERTScorer:
     def hash(self) -> str:
         """bert_score's own string for this setting; `hug_trans=none` where transformers is not installed."""
         parts = f"{self.model_type}_L{self.num_layers}{'_idf' if self.idf else '_no-idf'}"
-        text = f"{parts}_version={PEER_VERSION}(hug_trans={_transformers()})"
+        text = f"{parts}_version={PEER_VERSION}(hug_trans={version_of('transformers') or 'none'})"
         if self.rescale_with_baseline:
             text += "-rescaled" if self.baseline_path is None else "-custom-rescaled"
         return text + ("_fast-tokenizer" if self.use_fast_tokenizer else "")
@@ -182,6 +182,51 @@ class BERTScorer:
         return str(published_baseline(str(self.lang).lower(), self.model_type))
 
 
+@overload
+def score(
+    cands: Sequence[str], refs: References, *options: Any, return_hash: Literal[True], **more: Any
+) -> tuple[Triple, ScoreHash]: ...
+@overload
+def score(
+    cands: Sequence[str], refs: References, *options: Any, return_hash: Literal[False] = False, **more: Any
+) -> Triple: ...
+def score(  # type: ignore[misc]  # the overloads say what comes back; the options stand here, in bert_score's order
+    cands: Sequence[str],
+    refs: References,
+    model_type: str | None = None,
+    num_layers: int | None = None,
+    verbose: bool = False,
+    idf: bool | Mapping[int, float] = False,
+    device: str | None = None,
+    batch_size: int = 64,
+    nthreads: int = 4,
+    all_layers: bool = False,
+    lang: str | None = None,
+    return_hash: bool = False,
+    rescale_with_baseline: bool = False,
+    baseline_path: str | None = None,
+    use_fast_tokenizer: bool = False,
+) -> Triple | tuple[Triple, ScoreHash]:
+    """Precision, recall and F1 per pair, (layers, pairs) with `all_layers`; with bert_score's hash on request.
+
+    The hash is its string, and has our signature as `.signature`. `verbose`, `batch_size` and `nthreads` are accepted
+    and change nothing: batches are planned by tokens, and no score depends on them. `device=None` is the cpu.
+    """
+    scorer = BERTScorer(
+        model_type,
+        num_layers,
+        all_layers=all_layers,
+        idf=idf,
+        device=device,
+        lang=lang,
+        rescale_with_baseline=rescale_with_baseline,
+        baseline_path=baseline_path,
+        use_fast_tokenizer=use_fast_tokenizer,
+    )
+    own_idf = bool(idf) and not isinstance(idf, Mapping)
+    return (scorer.score_with_own_idf if own_idf else scorer.score)(cands, refs, return_hash=return_hash)
+
+
 def _layer(model: str, num_layers: int | None) -> int | str:
     """bert_score's table decides; a known model has its own; any other name needs the argument."""
     if num_layers is not None:
@@ -197,10 +242,3 @@ def _fixed(table: Mapping[int, float]) -> FixedWeights:
     """bert_score's own tables are defaultdicts whose default is the weight of an unseen token; others have none."""
     make_default = getattr(table, "default_factory", None)
     return FixedWeights(dict(table), float(make_default()) if make_default else None)
-
-
-def _transformers() -> str:
-    try:
-        return metadata.version("transformers")
-    except metadata.PackageNotFoundError:
-        return "none"

@@ -7,11 +7,14 @@ ROUGE-1.5.5 resamples. A metric that does so returns one of these from `Metric.c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from evalign.stats.exact_sums import ExactSum
 from evalign.types import Segment
+
+if TYPE_CHECKING:
+    from evalign.metrics.base import Metric
 
 
 class Corpus(ABC):
@@ -30,18 +33,10 @@ class Corpus(ABC):
         return {}
 
 
-class FromTotals(Protocol):
-    """A metric whose corpus score follows from the sums of its rows' statistics."""
-
-    def from_totals(self, totals: Sequence[float], rows: int) -> Mapping[str, float]:
-        """Field -> corpus score."""
-        ...
-
-
 class Pooled(Corpus):
-    """Sums of `Segment.statistics`; exact, so that shards may be merged in any order."""
+    """Sums of `Segment.statistics`, which the metric makes a score of; exact, so that shards merge in any order."""
 
-    def __init__(self, metric: FromTotals, sums: Sequence[ExactSum] = (), rows: int = 0) -> None:
+    def __init__(self, metric: Metric, sums: Sequence[ExactSum] = (), rows: int = 0) -> None:
         """Starts with the sums of `rows` rows that were taken in elsewhere."""
         self._metric = metric
         self._sums = list(sums)

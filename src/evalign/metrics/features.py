@@ -79,10 +79,10 @@ def fields_of(metric: Metric, field: str) -> list[Feature]:
 
 def comparable(signature: Signature) -> str:
     """What must stay the same between training and use: not versions, nor tables counted from the rows at hand."""
-    kept = {key: value for key, value in signature.settings.items() if key not in PASSING}
-    if kept.get("idf", "").startswith(("references@", "sources@")):
-        kept["idf"] = kept["idf"].partition("@")[0]
-    return str(Signature(signature.name, kept))
+    settings = {key: value for key, value in signature.settings.items() if key not in PASSING}
+    if settings.get("idf", "").startswith(("references@", "sources@")):
+        settings["idf"] = settings["idf"].partition("@")[0]
+    return str(Signature(signature.name, settings))
 
 
 class FeatureScorer:
@@ -91,14 +91,12 @@ class FeatureScorer:
     def __init__(self, features: Sequence[Feature], rows: Iterable[Row] | None = None) -> None:
         self.features = tuple(features)
         metrics = list(dict.fromkeys(feature.metric for feature in features if feature.metric is not None))
-        passes: dict[EncoderChoice, list[TokenMetric]] = {}
-        self._parts: list[_Pass | _Alone] = []
+        self._alone = {part: part.scorer(rows) for part in metrics if not isinstance(part, TokenMetric)}
+        by_encoder: dict[EncoderChoice, list[TokenMetric]] = {}
         for part in metrics:
             if isinstance(part, TokenMetric):
-                passes.setdefault(replace(part.choice(), layer=None), []).append(part)
-            else:
-                self._parts.append(_Alone(part, part.scorer(rows)))
-        self._parts += [_Pass(together, rows) for together in passes.values()]
+                by_encoder.setdefault(replace(part.choice(), layer=None), []).append(part)
+        self._passes = [_Pass(together, rows) for together in by_encoder.values()]
 
     @property
     def signatures(self) -> list[str]:
@@ -109,13 +107,14 @@ class FeatureScorer:
     def whole_signatures(self) -> list[Signature]:
         """All that each feature's numbers depend on, tables counted from the rows at hand included."""
         said: dict[Metric | None, Signature] = {None: Signature(LENGTH_RATIO, {})}
-        for part in self._parts:
-            said |= part.signatures()
+        said |= {part: scorer.signature for part, scorer in self._alone.items()}
+        for encoding_pass in self._passes:
+            said |= encoding_pass.signatures()
         return [said[feature.metric] for feature in self.features]
 
     def layers_of(self, metric: TokenMetric) -> str:
         """The layers that a token metric among the features uses, written out."""
-        (layers,) = (part.layers[metric] for part in self._parts if isinstance(part, _Pass) and metric in part.layers)
+        (layers,) = (part.layers[metric] for part in self._passes if metric in part.layers)
         return "+".join(map(str, layers))
 
     def look(self, rows: list[Row]) -> Looked:
@@ -124,14 +123,14 @@ class FeatureScorer:
         counts: list[Mapping[str, int]] = []
         empty: list[bool] = []
         for block in bounded(rows):
-            columns: dict[tuple[Metric | None, str], Floats] = {(None, ""): np.array([length_ratio(r) for r in block])}
+            columns: Columns = {(None, ""): np.array([length_ratio(row) for row in block])}
             flagged: list[dict[str, int]] = [{} for _ in block]
             nothing = np.array([_blank(row) for row in block])
-            for part in self._parts:
-                looked = part.look(block)
-                columns |= looked.columns
-                flagged = [_most(*pair) for pair in zip(flagged, looked.counts, strict=True)]
-                nothing |= np.array(looked.empty)
+            seen = [_scored_alone(part, scorer, block) for part, scorer in self._alone.items()]
+            for part_columns, part_counts, part_empty in [*seen, *(part.look(block) for part in self._passes)]:
+                columns |= part_columns
+                flagged = [_most(*pair) for pair in zip(flagged, part_counts, strict=True)]
+                nothing |= np.array(part_empty)
             values.append(np.stack([columns[feature.metric, feature.field] for feature in self.features], axis=1))
             counts += flagged
             empty += nothing.tolist()
@@ -139,31 +138,16 @@ class FeatureScorer:
         return Looked(np.concatenate(values) if values else np.zeros(shape), counts, empty)
 
 
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """What one part saw: its fields by metric, and as in `Looked`."""
-
-    columns: Mapping[tuple[Metric | None, str], Floats]
-    counts: Sequence[Mapping[str, int]]
-    empty: Sequence[bool]
+Columns = dict[tuple[Metric | None, str], Floats]  # one number per row, by metric and field
+Seen = tuple[Columns, list[Mapping[str, int]], list[bool]]  # columns, and counts and empty rows as in `Looked`
 
 
-class _Alone:
-    """A metric that runs by itself."""
-
-    def __init__(self, metric: Metric, scorer: Scorer) -> None:
-        self.metric, self.scorer = metric, scorer
-
-    def signatures(self) -> dict[Metric | None, Signature]:
-        return {self.metric: self.scorer.signature}
-
-    def look(self, rows: list[Row]) -> _Seen:
-        segments, fields = self.scorer.score(rows), self.metric.fields
-        return _Seen(
-            {(self.metric, name): np.array([segment.scores[name] for segment in segments]) for name in fields},
-            [segment.counts for segment in segments],
-            ["empty" in segment.flags and set(segment.scores.values()) == {self.metric.worst} for segment in segments],
-        )
+def _scored_alone(metric: Metric, scorer: Scorer, rows: list[Row]) -> Seen:
+    """The fields of a metric that runs by itself."""
+    segments = scorer.score(rows)
+    columns: Columns = {(metric, name): np.array([part.scores[name] for part in segments]) for name in metric.fields}
+    empty = ["empty" in part.flags and set(part.scores.values()) == {metric.worst} for part in segments]
+    return columns, [part.counts for part in segments], empty
 
 
 class _Pass:
@@ -175,9 +159,7 @@ class _Pass:
         settings: dict[TokenMetric, list[TokenMetric]] = {}
         for member in metrics:
             settings.setdefault(replace(member, layer=union), []).append(member)
-        self.scorers: dict[TokenMetric, TokenScorer] = {}
-        for setting in settings:
-            self.scorers[setting] = setting.scorer(rows)
+        self.scorers: dict[TokenMetric, TokenScorer] = {setting: setting.scorer(rows) for setting in settings}
         self.settings = settings
         self.memory = next(iter(self.scorers.values())).memory
 
@@ -190,22 +172,20 @@ class _Pass:
                 signatures[member] = Signature(whole.name, own)
         return signatures
 
-    def look(self, rows: list[Row]) -> _Seen:
+    def look(self, rows: list[Row]) -> Seen:
         references = list(dict.fromkeys(text for row in rows for text in row.references))
         embedded = self.memory.encode([*(row.candidate for row in rows), *references], keep=references)
         places = {layer: place for place, layer in enumerate(self.memory.encoder.layers)}
-        columns: dict[tuple[Metric | None, str], Floats] = {}
+        columns: Columns = {}
         for setting, members in self.settings.items():
             picks = [[places[layer] for layer in self.layers[member]] for member in members]
             scores = self.scorers[setting].layers(rows, embedded, picks)
             for number, member in enumerate(members):
                 columns |= {(member, name): scores[number, :, place] for place, name in enumerate(member.fields)}
         sides = next(iter(self.scorers.values())).weigh(embedded)
-        return _Seen(
-            columns,
-            [total_counts(sides[row.candidate], *(sides[text] for text in row.references)) for row in rows],
-            [sides[row.candidate].empty or all(sides[text].empty for text in row.references) for row in rows],
-        )
+        counts = [total_counts(sides[row.candidate], *(sides[text] for text in row.references)) for row in rows]
+        empty = [sides[row.candidate].empty or all(sides[text].empty for text in row.references) for row in rows]
+        return columns, list(counts), empty
 
 
 def length_ratio(row: Row) -> float:

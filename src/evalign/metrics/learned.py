@@ -27,13 +27,10 @@ SHOWN_DIGITS = 8
 
 @dataclass(frozen=True)
 class Learned(Metric):
-    """A weighted sum of other metrics' scores; bounds and worst value are those of the human scale."""
+    """A weighted sum of other metrics' scores; bounds and worst value are those of the file's human scale."""
 
     name: ClassVar[str] = "learned"
     about: ClassVar[str] = "a regression over other metrics, from a file that evalign train --combine made"
-    fields: ClassVar[tuple[str, ...]] = ("score",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)  # of a file: its human scale
-    worst: ClassVar[float] = 0.0
     explainer: ClassVar[str] = "weighted_features:explain_weighed"
 
     file: str = option("", "what evalign train --combine wrote")
@@ -80,9 +77,11 @@ class LearnedScorer(Scorer):
         self.content, self.parts = content, parts
         names = (feature.metric.name if feature.metric is not None else str(feature) for feature in parts.features)
         said = content.trained
+        whole = "\n".join(map(str, parts.whole_signatures))  # an IDF table counted from other rows gives others
+        digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
         settings = {
             "file": content.digest[:SHOWN_DIGITS],
-            "parts": "+".join(dict.fromkeys(names)) + "@" + parts_digest(parts),
+            "parts": f"{'+'.join(dict.fromkeys(names))}@{digest[:SHOWN_DIGITS]}",
             "scale": f"{content.low:g} to {content.high:g}",
             "v": __version__,
         }
@@ -123,12 +122,6 @@ def check_parts(name: str, content: LearnedFile, parts: FeatureScorer) -> None:
                 f"{name}: {term.feature} was trained as {term.signature}, but is {present} here; "
                 "get the same model, or train again"
             )
-
-
-def parts_digest(parts: FeatureScorer) -> str:
-    """Eight digits over the whole signatures of all parts: an IDF table counted from other rows gives others."""
-    said = "\n".join(map(str, parts.whole_signatures))
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:SHOWN_DIGITS]
 
 
 def _features(name: str, content: LearnedFile) -> list[Feature]:

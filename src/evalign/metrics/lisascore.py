@@ -55,8 +55,8 @@ class LiSAScore(PRFMetric):
                 raise SpecError(f"{key}={value} says nothing about method={self.method}: it has no recursion")
         if not 0 < self.eps < math.inf:
             raise SpecError(f"eps={self.eps}: expected a positive number")
-        given = ("preset", "rounds", "factor", "eps", "strict")
-        options = {key: getattr(self, key) for key in given} | {"weighted": self.objective == "weighted"}
+        own = ("preset", "rounds", "factor", "eps", "strict")
+        options = {key: getattr(self, key) for key in own} | {"weighted": self.objective == "weighted"}
         matching: Matching = method(**{key: value for key, value in options.items() if key in known})
         return matching
 

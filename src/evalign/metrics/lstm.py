@@ -32,9 +32,7 @@ class LSTM(Metric):
 
     name: ClassVar[str] = "lstm"
     about: ClassVar[str] = "cosine of sentence vectors of a bidirectional LSTM (Hochreiter & Schmidhuber 1997)"
-    fields: ClassVar[tuple[str, ...]] = ("score",)
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    worst: ClassVar[float] = 0.0
     explainer: ClassVar[str] = "lstm:explain_lstm"
 
     file: str = option("", "what `evalign train --lstm` wrote: its folder, or the .safetensors file in it")
@@ -65,9 +63,9 @@ class LSTM(Metric):
         if not os.path.exists(label):
             raise SpecError(f"{signature}: {label} is not in the current folder; write the spec, lstm(file=PATH)")
         metric = cls(file=label, multiref=signature.settings.get("multiref", "max"))
-        found = metric._load()[1]
-        if found[:8] != digest:
-            raise SpecError(f"the signature pins {label}@{digest}, but what is found here is {label}@{found[:8]}")
+        present = metric._load()[1]
+        if present[:8] != digest:
+            raise SpecError(f"the signature pins {label}@{digest}, but what is found here is {label}@{present[:8]}")
         return metric
 
 
@@ -85,9 +83,9 @@ class LSTMScorer(Scorer):
         texts = list(dict.fromkeys(text for row in rows for text in (row.candidate, *row.references)))
         words = {text: split_words(text) for text in texts}
         with one_blas_thread():
-            found = sentence_vectors(self.model, list(words.values())).astype(np.float64)
-        lengths = np.linalg.norm(found, axis=-1, keepdims=True)
-        vectors = dict(zip(texts, found / np.where(lengths > 0, lengths, 1), strict=True))
+            pooled = sentence_vectors(self.model, list(words.values())).astype(np.float64)
+        lengths = np.linalg.norm(pooled, axis=-1, keepdims=True)
+        vectors = dict(zip(texts, pooled / np.where(lengths > 0, lengths, 1), strict=True))
         return [self._segment(row, words, vectors) for row in rows]
 
     def _segment(self, row: Row, words: dict[str, list[str]], vectors: dict[str, Floats]) -> Segment:

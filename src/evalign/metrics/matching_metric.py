@@ -23,11 +23,10 @@ from evalign.matching.base import Matched, Matching
 from evalign.matching.batching import check_size, groups, solve_together
 from evalign.matching.similarity import BAND_CELLS, bands, similarity
 from evalign.metrics.base import blocks
-from evalign.metrics.baseline import SCALES, Baseline, shipped
+from evalign.metrics.baseline import SCALES, Baseline, Rescaling, shipped
 from evalign.metrics.blas import one_blas_thread
 from evalign.metrics.options import flag_or_text, option
 from evalign.metrics.pairwise import greedy_scores
-from evalign.metrics.rescaling import Rescaling
 from evalign.metrics.rows import make_rows
 from evalign.metrics.token_metric import PairScore, Side, TokenMetric, TokenScorer, add_counts, is_stream, total_counts
 from evalign.text.idf import TokenWeights
@@ -213,7 +212,9 @@ class MatchingScorer(TokenScorer):
 
     def finish_layers(self, scores: Floats) -> Floats:
         """Rescales (layers, rows, fields), every layer with its own baseline."""
-        return scores if self.rescaling is None else self.rescaling.rescaled_layers(scores)
+        if self.rescaling is None:
+            return scores
+        return np.stack([self.rescaling.rescaled(layer, place) for place, layer in enumerate(scores)])
 
     def layers(self, rows: list[Row], embedded: Mapping[str, Embedded], picks: Sequence[Sequence[int]]) -> Floats:
         """As every token metric, with one matrix product per pair for all picks; before `finish`."""

@@ -28,8 +28,8 @@ from evalign.metrics.options import option, written
 from evalign.metrics.signature import Signature
 from evalign.metrics.token_metric import PairScore, Side, is_stream
 from evalign.text.idf import IDFTable, TokenWeights
-from evalign.text.stopwords import ENGLISH
 from evalign.text.word_numbers import continues
+from evalign.text.word_sets import word_set
 from evalign.types import Alignment, Bools, Embedded, Floats, Row, Tokens
 
 KEEP_DROP = ("keep", "drop")
@@ -157,7 +157,7 @@ class MoverScore(MatchingMetric):
     @property
     def stop_words(self) -> frozenset[str]:
         """The words that have no mass."""
-        ours = {"keep": frozenset[str](), "drop": ENGLISH}
+        ours = {"keep": frozenset[str](), "drop": word_set("function words")}
         return ours[self.stopwords] if self.stopwords in ours else frozenset(self.stopwords.split("+"))
 
     def left_out_by(self, tokens: Tokens) -> list[str]:

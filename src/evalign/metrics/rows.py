@@ -20,9 +20,9 @@ def make_rows(
     groups = [()] * len(texts) if references is None else _reference_groups(references, len(texts))
     origins = None if sources is None else _texts("sources", sources)
     names = [str(index + 1) for index in range(len(texts))] if ids is None else [str(name) for name in ids]
-    for what, given in (("sources", origins), ("ids", names)):
-        if given is not None and len(given) != len(texts):
-            raise LengthMismatchError(f"{len(texts)} candidates but {len(given)} {what}; they must run in parallel")
+    for what, values in (("sources", origins), ("ids", names)):
+        if values is not None and len(values) != len(texts):
+            raise LengthMismatchError(f"{len(texts)} candidates but {len(values)} {what}; they must run in parallel")
     return [Row(names[i], texts[i], groups[i], None if origins is None else origins[i]) for i in range(len(texts))]
 
 

@@ -157,9 +157,9 @@ def _shares(side: Side, weighted: bool) -> Floats:
 
 
 def _only(vectors: Floats, place: int) -> Floats:
-    kept = np.zeros_like(vectors)
-    kept[:, place] = vectors[:, place]
-    return kept
+    part = np.zeros_like(vectors)
+    part[:, place] = vectors[:, place]
+    return part
 
 
 def _check_special(side: Side, place: int) -> None:

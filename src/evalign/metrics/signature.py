@@ -23,12 +23,8 @@ class Signature:
     settings: Mapping[str, str]
 
     def __str__(self) -> str:
-        return "|".join(
-            [
-                self.name,
-                *(f"{key}:{quote(value, safe=SAFE, errors='surrogatepass')}" for key, value in self.settings.items()),
-            ]
-        )
+        quoted = {key: quote(value, safe=SAFE, errors="surrogatepass") for key, value in self.settings.items()}
+        return "|".join([self.name, *(f"{key}:{value}" for key, value in quoted.items())])
 
     def __getitem__(self, key: str) -> str:
         if key not in self.settings:

@@ -17,7 +17,7 @@ from evalign.cancellation import check_stopped
 from evalign.encoders.adapter import read_adapter
 from evalign.encoders.base import Encoder, Reading
 from evalign.encoders.batching import TOKEN_BUDGET
-from evalign.encoders.loading import BACKENDS, PRECISIONS, EncoderChoice, open_encoder
+from evalign.encoders.loading import ARITHMETICS, BACKENDS, EncoderChoice, open_encoder
 from evalign.encoders.pinned_models import KNOWN
 from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.encoders.windows import POLICIES
@@ -41,7 +41,6 @@ class TokenMetric(Metric):
 
     fields: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    worst: ClassVar[float] = 0.0
     former_options: ClassVar[Mapping[str, str]] = {"precision": "arithmetic"}
     weighs_tokens: ClassVar[bool] = False  # whether an adapter's token importance counts
 
@@ -54,7 +53,7 @@ class TokenMetric(Metric):
     multiref: str = option("max-f1", "how several references become one score", MULTIREF)
     overlong: str = option("window", "what happens to a text longer than the model reads", POLICIES)
     max_length: int = option(0, "a lower limit than the model's, special tokens included; 0: the model's")
-    arithmetic: str = option("fp32", "arithmetic of the encoder", PRECISIONS)
+    arithmetic: str = option("fp32", "arithmetic of the encoder", ARITHMETICS)
     adapter: str = option("", "a folder that `evalign train --adapter` made for the model")
     backend: str = execution_option("auto", "what runs the encoder", BACKENDS)
     device: str = execution_option("cpu", "cpu, cuda, mps: other than cpu needs backend=torch")
@@ -102,9 +101,9 @@ class TokenMetric(Metric):
         options |= {key: said[short] for short, key in (("max", "max_length"),) if short in said}
         options |= rescaling | cls.match_options(said.get("match", ""))
         metric = cls.from_options({key: value for key, value in options.items() if value is not None})
-        found = open_encoder(metric.choice()).encoder.name
-        if found != said.get("model"):
-            raise SpecError(f"the signature pins {label}@{digest}, but what is found here is {found}")
+        present = open_encoder(metric.choice()).encoder.name
+        if present != said.get("model"):
+            raise SpecError(f"the signature pins {label}@{digest}, but what is found here is {present}")
         return metric
 
     @classmethod

@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -46,12 +47,12 @@ def check_metric(
             continue
         about = str(law.__doc__).strip()
         try:
-            found = next(law(trial), None)
+            counterexample = next(law(trial), None)
         except ScoringFailed as failed:
             smallest = trial.smallest(failed)
             raise LawBroken(name, about, metric, smallest.rows, smallest.detail) from failed.__cause__
-        if found is not None:
-            raise LawBroken(name, about, metric, found.rows, found.detail)
+        if counterexample is not None:
+            raise LawBroken(name, about, metric, counterexample.rows, counterexample.detail)
 
 
 def one_row(trial: Trial) -> Iterator[Counterexample]:
@@ -85,7 +86,7 @@ def padding(trial: Trial) -> Iterator[Counterexample]:
         return [segment for few in blocks(rows, 4) for segment in trial.score([long, *few])[1:]]
 
     # Single words: where every real similarity is negative, a padded cell of 0 would win.
-    short = [trial.pair(one, other, f"{one}-{other}") for one in WORDS for other in WORDS[:3]]
+    short = [trial.pair(*words, "-".join(words)) for words in product(WORDS, WORDS[:3])]
     yield from _agree(trial, short, *(partial(beside, text=make_text(words)) for words in LONG_WORDS), call=1)
 
 
@@ -93,8 +94,8 @@ def batch_size(trial: Trial) -> Iterator[Counterexample]:
     """The score of a row does not depend on the rows per call or the tokens per batch."""
     ways = [partial(trial.score, call=call) for call in CALLS]
     if "token_budget" in (option.name for option in fields(trial.metric)):
-        others = [replace(trial.metric, **{"token_budget": budget}) for budget in BUDGETS]
-        ways += [partial(replace(trial, metric=other).score) for other in others]
+        variants = [replace(trial.metric, **{"token_budget": budget}) for budget in BUDGETS]
+        ways += [partial(replace(trial, metric=variant).score) for variant in variants]
     yield from _agree(trial, trial.rows, *ways)
 
 
@@ -127,7 +128,7 @@ def identity(trial: Trial) -> Iterator[Counterexample]:
     for text in texts:
         words = text.split()
         changed = [" ".join(words[::-1]), " ".join(words[1:]), f"{text} {text}", f"{text} {WORDS[3]}", text.upper()]
-        rows = [trial.pair(other, text, str(place)) for place, other in enumerate([text, *changed, *texts])]
+        rows = [trial.pair(candidate, text, str(place)) for place, candidate in enumerate([text, *changed, *texts])]
         itself, *others = trial.main(rows)
         for row, value in zip(rows[1:], others, strict=True):
             if value > itself + trial.tolerance:
@@ -139,7 +140,7 @@ def identity(trial: Trial) -> Iterator[Counterexample]:
 def bounds(trial: Trial) -> Iterator[Counterexample]:
     """Every field of every row lies within the metric's bounds, unless a baseline rescales it."""
     low, high = trial.metric.bounds
-    rows = trial.rows + [trial.pair(one, other) for one in WORDS for other in WORDS]
+    rows = trial.rows + [trial.pair(*words) for words in product(WORDS, WORDS)]
     for row, segment in zip(rows, trial.score(rows), strict=True):
         for name, value in segment.scores.items():
             if not trial.rescaled and not low - ROUNDING <= value <= high + ROUNDING:
@@ -193,13 +194,13 @@ def whole_text(trial: Trial) -> Iterator[Counterexample]:
     tail = " ".join(WORDS) + "."
     rows = [trial.pair(head, tail, "head"), trial.pair(f"{head} {tail}", tail, "head and tail")]
     try:
-        one, other = trial.score(rows)
+        head_only, with_tail = trial.score(rows)
     except ScoringFailed as failed:
         if not isinstance(failed.__cause__, EvalignError):  # refusing the text aloud is allowed
             raise
         return
-    if one.scores == other.scores and "truncated" not in other.flags:
-        yield Counterexample(rows, f"both give {dict(one.scores)} with the flags {list(other.flags)}")
+    if head_only.scores == with_tail.scores and "truncated" not in with_tail.flags:
+        yield Counterexample(rows, f"both give {dict(head_only.scores)} with the flags {list(with_tail.flags)}")
 
 
 def spec(trial: Trial) -> Iterator[Counterexample]:
@@ -209,7 +210,7 @@ def spec(trial: Trial) -> Iterator[Counterexample]:
     back: list[Metric] = [type(own).from_options(options, name)]
     if name in METRICS and metric_class(name) is type(own):
         back.append(metric(str(own)))
-    if name != own.name or any(other != own or hash(other) != hash(own) for other in back):
+    if name != own.name or any(parsed != own or hash(parsed) != hash(own) for parsed in back):
         yield Counterexample([], f"{own!r} prints as {str(own)!r}, which parses to {back[-1]!r}")
     signature = trial.scorer.signature
     if Signature.parse(str(signature)) != signature or str(Signature.parse(str(signature))) != str(signature):
@@ -237,8 +238,8 @@ def _agree(
 ) -> Iterator[Counterexample]:
     """Nothing if the rows score the same in each of these ways as in plain calls, else the fewest that do not."""
 
-    def wrong(some: list[Row], way: Callable[[list[Row]], list[Segment]]) -> str:
-        return trial.difference(trial.score(some, call), way(some))
+    def wrong(rows_left: list[Row], way: Callable[[list[Row]], list[Segment]]) -> str:
+        return trial.difference(trial.score(rows_left, call), way(rows_left))
 
     usual = trial.score(rows, call)
     for way in ways:

@@ -55,10 +55,10 @@ STRANGE = {
 def make_text(words: int, seed: int = 0) -> str:
     """English sentences in an order that `seed` decides, cut after so many words."""
     order = random.Random(seed)
-    found: list[str] = []
-    while len(found) < words:
-        found.extend(order.choice(SENTENCES).split())
-    return " ".join(found[:words])
+    chosen: list[str] = []
+    while len(chosen) < words:
+        chosen.extend(order.choice(SENTENCES).split())
+    return " ".join(chosen[:words])
 
 
 def make_rows() -> list[Row]:

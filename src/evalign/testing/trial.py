@@ -84,13 +84,13 @@ class Trial:
             if not remember:
                 self._forget()
             try:
-                found = self.metric.report(self.scorer, block).segments
+                segments = self.metric.report(self.scorer, block).segments
             except Exception as error:
                 raise ScoringFailed(block, f"scoring raised {error!r}") from error
-            ids, back = [row.id for row in block], [segment.id for segment in found]
+            ids, back = [row.id for row in block], [segment.id for segment in segments]
             if ids != back:
                 raise ScoringFailed(block, f"rows {ids} came back as {back}")
-            scored.extend(found)
+            scored.extend(segments)
         return scored
 
     def report(self, rows: Sequence[Row]) -> Report:
@@ -116,9 +116,9 @@ class Trial:
                 return f"{name} of row {segment.id} is {value!r}, not a finite number"
         return ""
 
-    def difference(self, one: Sequence[Segment], other: Sequence[Segment]) -> str:
+    def difference(self, first: Sequence[Segment], second: Sequence[Segment]) -> str:
         """How two ways of scoring the same rows disagree; nothing if they agree."""
-        for left, right in zip(one, other, strict=True):
+        for left, right in zip(first, second, strict=True):
             if wrong := self.unsound(left) or self.unsound(right):
                 return wrong
             for name in self.metric.fields:
@@ -149,12 +149,12 @@ class Trial:
 
 def fewest(rows: Sequence[Row], wrong: Callable[[list[Row]], str]) -> Counterexample:
     """Drops rows as long as something stays wrong."""
-    kept, detail = list(rows), wrong(list(rows))
+    remaining, detail = list(rows), wrong(list(rows))
     for row in rows:
-        without = [other for other in kept if other is not row]
+        without = [candidate for candidate in remaining if candidate is not row]
         if without and (still := wrong(without)):
-            kept, detail = without, still
-    return Counterexample(kept, detail)
+            remaining, detail = without, still
+    return Counterexample(remaining, detail)
 
 
 def _shown(row: Row) -> str:

@@ -21,16 +21,16 @@ MARK = re.compile(r"(?:[,;:](?=[\s\"')\]»”’])|[，；：、،؛—–]|(?<=
 def clauses(tokens: Tokens) -> list[tuple[int, int]]:
     """The clauses in order, without the blanks between them; a text of fewer than three words is one clause."""
     starts = _word_starts(tokens)
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for start, stop in _sentences(tokens.text):
         parts = _joined(_parts(tokens.text, start, stop), starts)
-        if found and parts and _words(parts[0], starts) < FEWEST_WORDS:  # a whole sentence may be too short
-            found[-1] = (found[-1][0], parts[0][1])
+        if spans and parts and _words(parts[0], starts) < FEWEST_WORDS:  # a whole sentence may be too short
+            spans[-1] = (spans[-1][0], parts[0][1])
             parts = parts[1:]
-        found += parts
-    if len(found) > 1 and _words(found[0], starts) < FEWEST_WORDS:
-        found[:2] = [(found[0][0], found[1][1])]
-    return [span for span in found if _words(span, starts)]
+        spans += parts
+    if len(spans) > 1 and _words(spans[0], starts) < FEWEST_WORDS:
+        spans[:2] = [(spans[0][0], spans[1][1])]
+    return [span for span in spans if _words(span, starts)]
 
 
 def clause_of_tokens(tokens: Tokens, spans: list[tuple[int, int]]) -> list[int]:
@@ -53,7 +53,7 @@ def _sentences(text: str) -> list[tuple[int, int]]:
 
 def _parts(text: str, start: int, stop: int) -> list[tuple[int, int]]:
     """A sentence cut behind its marks."""
-    ends = [found.end() for found in MARK.finditer(text, start, stop) if found.end() < stop]
+    ends = [mark.end() for mark in MARK.finditer(text, start, stop) if mark.end() < stop]
     edges = [start, *ends, stop]
     parts = []
     for first, last in pairwise(edges):

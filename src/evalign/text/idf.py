@@ -30,15 +30,12 @@ class TokenWeights(Protocol):
     @property
     def digest(self) -> str:
         """Eight hex digits that change with any weight."""
-        ...
 
     def weights(self, ids: Ints) -> Floats:
         """One weight per id."""
-        ...
 
     def missing(self, ids: Ints) -> int:
         """How many of the ids have no weight, and so weigh 0."""
-        ...
 
 
 @dataclass(frozen=True)

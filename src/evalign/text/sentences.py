@@ -11,18 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from evalign.text.abbreviations import (
-    AFTER_ORDINALS,
-    BEFORE_NUMBERS,
-    BEFORE_ORDINALS,
-    CAPITAL_OPENERS,
-    COUNTED_BY_ROMAN,
-    MAY_END,
-    OPENERS,
-    SPEECH,
-    TITLES_AND_LINKS,
-)
+from evalign.text.word_sets import word_set
 
+TITLES_AND_LINKS = word_set("titles and links")
+MAY_END = word_set("may end")
+BEFORE_NUMBERS = word_set("before numbers")
+OPENERS = word_set("openers")
+CAPITAL_OPENERS = word_set("capital openers") | OPENERS
+BEFORE_ORDINALS = word_set("before ordinals")
+AFTER_ORDINALS = word_set("after ordinals")
+COUNTED_BY_ROMAN = word_set("counted by roman")
+SPEECH = word_set("speech")
 CLOSING = "\"'”“’»«›)\\]}」』）】"
 SPACED = ".!?…؟۔।॥։።"
 END = re.compile(
@@ -57,11 +56,6 @@ def lines_or_sentences(text: str) -> list[str]:
     return several if len(several) > 1 else split_sentences(text)
 
 
-def is_one_line(text: str) -> bool:
-    """Whether `lines` gives at most the text itself, whatever its words are."""
-    return "\n" not in text
-
-
 def has_no_mark(text: str) -> bool:
     """Whether `lines_or_sentences` gives at most the text itself, as no sentence could end within it."""
     return "\n" not in text and END.search(text.rstrip()) is None
@@ -73,7 +67,8 @@ SPLITTERS: dict[str, Callable[[str], list[str]]] = {
     "split": split_sentences,
 }
 
-UNSPLIT: dict[str, Callable[[str], bool]] = {"auto": has_no_mark, "lines": is_one_line}  # quickly known to be one piece
+# Whether a text is quickly known to be one piece.
+UNSPLIT: dict[str, Callable[[str], bool]] = {"auto": has_no_mark, "lines": lambda text: "\n" not in text}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,27 +9,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 
 from evalign.errors import SpecError
 from evalign.text.word_caches import remembered
+from evalign.text.word_sets import word_set
 
-# What the rules get wrong in words that English uses often, by number of syllables.
-IRREGULAR = {
-    1: "dr st ms george friend friends friendly shoes clothes isle aisle n't",
-    2: "mr mrs our ours hour hours people peoples business louis several wednesday evening premier cement sacred "
-    "naked wicked marriage carriage opera interest interests soldier soldiers leopard trial trials giant giants "
-    "lion lions riot riots being doing going seeing science quiet diet dying lying flying trying fuel fuels cruel duel "
-    "duels ruin ruins fluid argue argued argues rescue rescued rescues client clients centre "
-    "chocolate neo neon chaos dual duet triumph pious via bias duo uk eu someone senior seniors junior juniors "
-    "yorkshire cleveland spokesman fashion",
-    3: "theatre theatres theater theaters everything everyone interested interesting museum museums suicide parliament "
-    "realize realized temperature vegetable businesses businessman businessmen comfortable violence violent violin "
-    "anyone every moreover fbi usa nba valuable iowa tokyo forever forensic cycling struggling recovery",
-    4: "january february initiative initiatives everybody society experience experiences european europeans dementia "
-    "specifically",
+EXCEPTIONS = {  # what the rules get wrong
+    word: count
+    for count, name in enumerate(("1 syllable", "2 syllables", "3 syllables", "4 syllables"), 1)
+    for word in word_set(name)
 }
-EXCEPTIONS = {word: count for count, words in IRREGULAR.items() for word in words.split()}
 
 POSSESSIVE = re.compile(r"'s$")
 SIBILANT = re.compile(r"(?:s|x|z|ch|sh|ce|ge|se|ze)$")
@@ -79,6 +70,7 @@ def count_syllables(word: str) -> int:
     return max(1, spoken)
 
 
+@cache
 def textstat_syllables() -> Callable[[str], int]:
     """textstat's own counter; it looks words up in the CMU dictionary, which NLTK must have fetched."""
     try:

@@ -17,7 +17,7 @@ import numpy as np
 from evalign.encoders.layers import parse_layers
 from evalign.errors import InputError, SpecError
 from evalign.metrics.baseline import Baseline, layer_name
-from evalign.metrics.matching_metric import MatchingScorer, PRFMetric
+from evalign.metrics.matching_metric import PRFMetric
 from evalign.tuning.grid import Setting, depth, grid_scores
 from evalign.types import Row
 
@@ -43,9 +43,7 @@ def fit_baseline(
     choices = tuple(dict.fromkeys((*map(str, range(depth(metric) + 1)), *more)))
     (scores,) = grid_scores([Setting(metric, choices)], rows, advance)
     quantiles = np.quantile(scores, np.linspace(0, 1, SHARES), axis=1)  # (shares, choices, fields)
-    scorer = metric.scorer()
-    assert isinstance(scorer, MatchingScorer)
-    settings = scorer.signature.settings
+    settings = metric.scorer().signature.settings
     provenance = {
         **{name: settings[name] for name in ("model", "match", "specials", "overlong", "prec", "v")},
         "pairs": len(rows),

@@ -19,8 +19,8 @@ from evalign.atomic_files import whole_file
 from evalign.encoders.digest import file_digest
 from evalign.errors import FileFormatError, SpecError
 from evalign.tuning.trainee import torch
+from evalign.tuning.training_folder import Run, same_run
 from evalign.tuning.training_plan import Epoch
-from evalign.tuning.training_record import Run, same_run
 
 INDEX = "checkpoint.json"
 OURS = (INDEX, "step-*.safetensors", "best-*.safetensors", ".*.part")

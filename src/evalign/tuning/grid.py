@@ -6,7 +6,7 @@ Out: (choices, rows, fields) per metric, each the number that `metric(layer=choi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -17,7 +17,7 @@ from evalign.encoders.layers import check_layers, parse_layers
 from evalign.encoders.loading import open_encoder
 from evalign.errors import SpecError
 from evalign.metrics.base import blocks
-from evalign.metrics.token_metric import TokenMetric, TokenScorer
+from evalign.metrics.token_metric import TokenMetric
 from evalign.types import Floats, Row
 
 CHOICES = ("single", "runs", "sets")
@@ -44,10 +44,13 @@ def grid_scores(
     """One (choices, rows, fields) array per setting; `advance` is told how many rows are done."""
     if len({setting.metric.model for setting in settings}) != 1:
         raise SpecError("one encoding pass serves one model; group the settings by model")
-    scorers = [_scorer(setting.metric, rows) for setting in settings]
+    scorers = [replace(setting.metric, layer="all").scorer(rows) for setting in settings]
     memory = scorers[0].memory
     places = {layer: place for place, layer in enumerate(memory.encoder.layers)}
-    picks = [[_pick(choice, places) for choice in setting.choices] for setting in settings]
+    picks = [
+        [[places[layer] for layer in check_layers(parse_layers(choice), max(places))] for choice in setting.choices]
+        for setting in settings
+    ]
     parts: list[list[Floats]] = [[] for _ in settings]
     for block in blocks(rows, BLOCK_ROWS):
         references = [text for row in block for text in row.references]
@@ -71,14 +74,3 @@ def layer_choices(depth: int, kind: str) -> tuple[str, ...]:
     else:
         picks = [tuple(range(a, b + 1)) for a in every for b in every if a == b or (a < b and kind == "runs")]
     return tuple("+".join(map(str, pick)) for pick in picks)
-
-
-def _scorer(metric: TokenMetric, rows: Iterable[Row]) -> TokenScorer:
-    scorer = replace(metric, layer="all").scorer(rows)
-    if not isinstance(scorer, TokenScorer):
-        raise SpecError(f"{metric.name} has no layers to choose from")
-    return scorer
-
-
-def _pick(choice: str, places: dict[int, int]) -> tuple[int, ...]:
-    return tuple(places[layer] for layer in check_layers(parse_layers(choice), max(places)))

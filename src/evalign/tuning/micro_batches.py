@@ -1,4 +1,4 @@
-"""Gradients and cosines of a batch, computed in parts that fit into memory, equal to those of the whole batch.
+"""Losses on the cosines of rated pairs, and their gradients: computed in parts that fit into memory, as of the whole.
 
 CoSENT compares every pair of the batch with every other, so its gradient is no sum over parts. Therefore all vectors
 are computed first, part by part and without gradient; then the loss and its gradient by vector; then each part again
@@ -7,16 +7,33 @@ with gradient, from which the parameters' gradients follow. Dropout of a part is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
-from evalign.tuning.pair_losses import LOSSES, Loss
 from evalign.tuning.rated_pairs import RatedPair, targets
 from evalign.tuning.trainee import VectorTrainee, torch
 from evalign.types import Floats
+
+Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+SCALE = 20.0  # of the CoSENT authors: a difference of cosines of .05 counts as 1
+
+
+def cosine_mse(cosines: torch.Tensor, similarities: torch.Tensor) -> torch.Tensor:
+    """mean((cos - similarity)^2)."""
+    return ((cosines - similarities) ** 2).mean()
+
+
+def cosent(cosines: torch.Tensor, similarities: torch.Tensor) -> torch.Tensor:
+    """log(1 + sum exp(20 (cos_i - cos_j))) over all i, j of which j should be the more similar pair (Su 2022)."""
+    differences = SCALE * (cosines[:, None] - cosines[None, :])
+    ordered = similarities[:, None] < similarities[None, :]
+    return torch.logsumexp(torch.cat([differences.new_zeros(1), differences[ordered]]), dim=0)
+
+
+LOSSES: dict[str, Loss] = {"cosine-mse": cosine_mse, "cosent": cosent}
 
 
 @dataclass(frozen=True)

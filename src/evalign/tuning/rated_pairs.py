@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from evalign.data.rows import RowSource
 from evalign.errors import FileFormatError, InputError, UndefinedStatisticError
 from evalign.stats.estimate import FEWEST_ROWS
 from evalign.tuning.mappings import parse_mapping
-from evalign.types import Floats, Row
+from evalign.types import Floats, Ints, Row
 
 DEFAULT_MAPPING = "linear"
 SPLIT_STREAM = 1  # of the seed; batches are drawn from another
@@ -113,22 +114,16 @@ def split(pairs: Sequence[RatedPair], share: float, seed: int) -> tuple[list[Rat
     return train, dev
 
 
-def text_groups(pairs: Sequence[RatedPair]) -> np.ndarray[Any, np.dtype[np.int64]]:
+def text_groups(pairs: Sequence[RatedPair]) -> Ints:
     """A number per pair; pairs that share a text, or are joined by pairs that do, have the same one."""
-    leader: dict[str, str] = {}
-
-    def root(text: str) -> str:
-        path = [text]
-        while leader.setdefault(path[-1], path[-1]) != path[-1]:
-            path.append(leader[path[-1]])
-        leader.update(dict.fromkeys(path, path[-1]))
-        return path[-1]
-
+    place: dict[str, int] = {}
     for pair in pairs:
-        for text in pair.texts[1:]:
-            leader[root(pair.first)] = root(text)
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(root(pair.first), len(numbers)) for pair in pairs], dtype=np.int64)
+        for text in pair.texts:
+            place.setdefault(text, len(place))
+    joined = np.array([(place[pair.first], place[text]) for pair in pairs for text in pair.texts[1:]])
+    graph = sparse.coo_matrix((np.ones(len(joined)), joined.T), shape=(len(place), len(place)))
+    _, groups = sparse.csgraph.connected_components(graph, directed=False)
+    return np.asarray(groups[[place[pair.first] for pair in pairs]], dtype=np.int64)
 
 
 def targets(pairs: Sequence[RatedPair]) -> Floats:

@@ -40,15 +40,12 @@ class Objective(Protocol):
 
     def begin(self, pairs: Sequence[RatedPair], micro: int) -> None:
         """Sets what is fitted to the untrained model, before the first step of a new run."""
-        ...
 
     def add_gradients(self, pairs: Sequence[RatedPair], micro: int, seed: Sequence[int]) -> float:
         """Puts the gradient of the batch's loss on the parameters; gives the loss. Chance comes from the seed alone."""
-        ...
 
     def compared(self, pairs: Sequence[RatedPair], micro: int) -> tuple[Floats, Floats]:
         """What the trainee says in scoring mode, and what people said, to be correlated."""
-        ...
 
 
 class Trainee(Protocol):
@@ -58,23 +55,18 @@ class Trainee(Protocol):
 
     def objective(self, loss: str) -> Objective:
         """What a loss of this name means for it."""
-        ...
 
     def parameters(self) -> Iterator[torch.nn.Parameter]:
         """What the optimizer changes, always in the same order."""
-        ...
 
     def state(self) -> dict[str, torch.Tensor]:
         """Everything that training changes, by name: the live tensors, no copies."""
-        ...
 
     def train(self, mode: bool = True) -> object:
         """Training mode, or scoring mode with False, as in torch.nn.Module."""
-        ...
 
     def save(self, folder: Path, record: Mapping[str, Any] | None = None) -> None:
         """Writes the finished result into an existing, empty folder; `record` says how it was trained."""
-        ...
 
 
 class VectorTrainee(Trainee, Protocol):
@@ -85,7 +77,6 @@ class VectorTrainee(Trainee, Protocol):
 
         The same texts in the same order, weights and generator state give the same bits.
         """
-        ...
 
 
 def load_state(trainee: Trainee, state: Mapping[str, torch.Tensor]) -> None:

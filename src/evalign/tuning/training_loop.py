@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from evalign.encoders.out_of_memory import out_of_memory
+from evalign.encoders.batching import out_of_memory
 from evalign.encoders.torch_hf import torch_threads
 from evalign.errors import ModelError, UndefinedStatisticError
 from evalign.stats.correlation import spearman

@@ -11,7 +11,7 @@ from evalign.errors import SpecError, nearest
 
 MAX_LENGTH = 128  # tokens of a text that a transformer reads in training; attention costs their square
 CHECKPOINT_SECONDS = 300.0  # between checkpoints within an epoch: each takes three times the model to write
-LOSS_NAMES = ("cosine-mse", "cosent")  # the keys of pair_losses.LOSSES, which need torch
+LOSS_NAMES = ("cosine-mse", "cosent")  # the keys of micro_batches.LOSSES, which need torch
 RATING_LOSS = "rating-mse"  # of adapters, whose scores lie on the scale of the ratings
 
 

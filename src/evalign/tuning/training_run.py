@@ -14,10 +14,19 @@ from pathlib import Path
 from evalign.errors import FileFormatError
 from evalign.tuning.rated_pairs import RatedPairs
 from evalign.tuning.trainee import Trainee
+from evalign.tuning.training_folder import (
+    Run,
+    Trained,
+    alone_in,
+    check_target,
+    make_record,
+    read_record,
+    same_run,
+    work_folder,
+    write_record,
+)
 from evalign.tuning.training_loop import DivergedError, fit, run_identity
 from evalign.tuning.training_plan import CHECKPOINT_SECONDS, TrainingPlan, Watch
-from evalign.tuning.training_record import Run, Trained, make_record, read_record, same_run, write_record
-from evalign.tuning.work_folder import alone_in, check_target, work_folder
 
 
 def train_to(

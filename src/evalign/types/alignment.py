@@ -107,14 +107,14 @@ class Alignment:
     def _best(self, axis: int) -> tuple[Ints, Floats]:
         """Partner and value of every token of one side, from its cells; ties as in `matching.ties`."""
         rows, columns = self.cells.T
-        own, other = (rows, columns) if axis == 0 else (columns, rows)
+        own, partner = (rows, columns) if axis == 0 else (columns, rows)
         in_cells = self.similarity[rows, columns]
         distance = np.abs(rows * len(self.reference) - columns * len(self.candidate))
-        order = np.lexsort((other, distance, -np.round(in_cells.astype(np.float64) * 2**20), own))
+        order = np.lexsort((partner, distance, -np.round(in_cells.astype(np.float64) * 2**20), own))
         tokens, first = np.unique(own[order], return_index=True)
         partners = np.full(self.similarity.shape[axis], -1)
         values = np.zeros(self.similarity.shape[axis])
-        partners[tokens], values[tokens] = other[order][first], in_cells[order][first]
+        partners[tokens], values[tokens] = partner[order][first], in_cells[order][first]
         return partners, values
 
     def _never_chosen(self, count: int, partners: Ints, in_cells: Ints) -> tuple[int, ...]:

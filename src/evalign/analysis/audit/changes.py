@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evalign.text.stopwords import ENGLISH
+from evalign.text.word_sets import word_set
 
 STUFFING = "the of and to in a is that for it"
 UNRELATED = "violin granite Thursday photosynthesis harbour economics bread lantern"
@@ -59,7 +59,7 @@ def without_punctuation(text: str) -> str:
 
 def without_stop_words(text: str) -> str:
     """No English function words; the text itself if it has nothing else."""
-    return " ".join(word for word in text.split() if word.lower() not in ENGLISH) or text
+    return " ".join(word for word in text.split() if word.lower() not in word_set("function words")) or text
 
 
 TRICKS = {

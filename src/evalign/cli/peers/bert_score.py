@@ -9,7 +9,7 @@ import click
 from evalign.cli.peers.arguments import PeerParser
 from evalign.data.text_lines import read_lines
 from evalign.errors import InputError
-from evalign.metrics.compat import score
+from evalign.metrics.bert_scorer import score
 from evalign.render.progress import progress
 
 

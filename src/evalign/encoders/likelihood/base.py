@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evalign.encoders.batching import in_halves
 from evalign.encoders.locating import locate
 from evalign.encoders.model_pool import ModelPool
-from evalign.encoders.out_of_memory import in_halves
 from evalign.encoders.windows import cut
 from evalign.errors import ModelError, TextTooLongError
 from evalign.types import Floats, Tokens
@@ -33,7 +33,7 @@ class LikelihoodChoice:
     """Everything that decides a log-probability, and how many threads compute it."""
 
     model: str
-    precision: str = "fp32"
+    arithmetic: str = "fp32"
     device: str = "cpu"
     overlong: str = "truncate"
     max_length: int = 0  # 0: the model's own

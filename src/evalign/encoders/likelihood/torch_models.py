@@ -51,7 +51,7 @@ class TorchModel(LikelihoodModel):
         super().__init__(choice)
         self.name = located.pinned
         with loading(located.directory, choice.device):
-            self._model = load(self.auto, located.directory, choice.precision).to(choice.device).eval()
+            self._model = load(self.auto, located.directory, choice.arithmetic).to(choice.device).eval()
         self.tokenizer = load_tokenizer(located.directory)
         if hasattr(self.tokenizer, "punc_normalizer"):  # Marian's: scores must not depend on an optional package
             self.tokenizer.punc_normalizer = str

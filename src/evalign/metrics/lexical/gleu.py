@@ -8,14 +8,13 @@ counts, and matches and lengths add up to the corpus score.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self
 
 from evalign.errors import SpecError
-from evalign.metrics.base import Metric, Scorer
-from evalign.metrics.lexical.bleu import BLEU, TOKENISERS
-from evalign.metrics.lexical.sacrebleu_adapter import engine
+from evalign.metrics.base import RowMetric
+from evalign.metrics.lexical.sacrebleu_metrics import TOKENISERS, bleu_words
 from evalign.metrics.options import option
 from evalign.metrics.signature import Signature
 from evalign.types import Row, Segment
@@ -37,16 +36,13 @@ class Matches(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GLEU(Metric):
+class GLEU(RowMetric):
     """min(precision, recall) of all n-grams."""
 
     name: ClassVar[str] = "gleu"
     about: ClassVar[str] = (
         "Google's BLEU for sentences: the smaller one of n-gram precision and recall (Wu et al. 2016)"
     )
-    fields: ClassVar[tuple[str, ...]] = ("score",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    worst: ClassVar[float] = 0.0
     pools: ClassVar[bool] = True  # hits and lengths are summed over rows, as NLTK's corpus_gleu does
     explainer: ClassVar[str] = "gleu:explain_gleu"
 
@@ -60,9 +56,14 @@ class GLEU(Metric):
         if self.min_len > self.max_len:
             raise SpecError(f"min_len={self.min_len}: expected at most max_len={self.max_len}")
 
-    def scorer(self, rows: Iterable[Row] | None = None) -> GLEUScorer:
-        """Builds the tokeniser."""
-        return GLEUScorer(self)
+    def segment(self, row: Row) -> Segment:
+        """The reference with the highest share counts, the first of equals."""
+        candidate, references = self.tokens(row.candidate), [self.tokens(text) for text in row.references]
+        matches = [self.matches(candidate, reference) for reference in references]
+        best = max(matches, key=lambda pair: (pair.share, pair.most > 0), default=Matches(0, 0))
+        empty = not candidate or not any(references)
+        flags = {"empty": 1} if empty else {} if best.most else {"too-short": 1}
+        return Segment(row.id, {"score": best.share}, flags, statistics=tuple(map(float, best)))
 
     def from_totals(self, totals: Sequence[float], rows: int) -> dict[str, float]:
         """The score of hits and n-grams, of one row or summed over rows."""
@@ -71,7 +72,7 @@ class GLEU(Metric):
 
     def tokens(self, text: str) -> list[str]:
         """Words as they are compared."""
-        return engine(BLEU(tokenize=self.tokenize, lowercase=self.lowercase), "sentence").prepared(text).split()
+        return bleu_words(text, self.tokenize, self.lowercase)
 
     def grams(self, words: Sequence[str], order: int) -> Grams:
         """The n-grams of one order."""
@@ -86,29 +87,13 @@ class GLEU(Metric):
             lengths = [length + grams.total() for length, grams in zip(lengths, (ours, theirs), strict=True)]
         return Matches(hits, max(lengths))
 
+    def signature(self) -> Signature:
+        """Every option."""
+        settings = {"case": "lc" if self.lowercase else "mixed", "n": f"{self.min_len}-{self.max_len}"}
+        return Signature(self.name, settings | {"tok": self.tokenize, "v": __version__})
+
     @classmethod
     def from_signature(cls, signature: Signature) -> Self:
         """The metric whose numbers carry this signature."""
         shortest, longest = signature["n"].split("-")
         return cls(signature["tok"], signature["case"] == "lc", int(shortest), int(longest))
-
-
-class GLEUScorer(Scorer):
-    """GLEU with its tokeniser built."""
-
-    def __init__(self, metric: GLEU) -> None:
-        self.metric = metric
-        settings = {"case": "lc" if metric.lowercase else "mixed", "n": f"{metric.min_len}-{metric.max_len}"}
-        self.signature = Signature(metric.name, settings | {"tok": metric.tokenize, "v": __version__})
-
-    def score(self, rows: list[Row]) -> list[Segment]:
-        """One segment per row; the reference with the highest share counts, the first of equals."""
-        return [self._segment(row) for row in rows]
-
-    def _segment(self, row: Row) -> Segment:
-        candidate, references = self.metric.tokens(row.candidate), [self.metric.tokens(text) for text in row.references]
-        found = [self.metric.matches(candidate, reference) for reference in references]
-        best = max(found, key=lambda matches: (matches.share, matches.most > 0), default=Matches(0, 0))
-        empty = not candidate or not any(references)
-        flags = {"empty": 1} if empty else {} if best.most else {"too-short": 1}
-        return Segment(row.id, {"score": best.share}, flags, statistics=tuple(map(float, best)))

@@ -27,9 +27,6 @@ class LCSR(Metric):
 
     name: ClassVar[str] = "lcsr"
     about: ClassVar[str] = "longest common subsequence of words, by the words of the longer text (Melamed 1995)"
-    fields: ClassVar[tuple[str, ...]] = ("score",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    worst: ClassVar[float] = 0.0
     explainer: ClassVar[str] = "rouge:explain_lcsr"
 
     tokens: str = option("unicode", "words of any language; ascii is rouge-score's", ("unicode", "ascii"))

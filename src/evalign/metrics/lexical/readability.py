@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import ClassVar, NamedTuple, Self
 
-from evalign.metrics.base import Metric, Scorer
+from evalign.metrics.base import RowMetric
 from evalign.metrics.options import option
 from evalign.metrics.signature import Signature
 from evalign.text.syllables import count_syllables, textstat_syllables
@@ -38,10 +38,9 @@ class TextCounts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Readability(Metric):
+class Readability(RowMetric):
     """A grade level computed from the candidate alone."""
 
-    fields: ClassVar[tuple[str, ...]] = ("score",)
     worst: ClassVar[float] = 100.0  # a grade no school has; 0, as textstat says, would make nothing the simplest text
     higher_is_better: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ()
@@ -54,9 +53,11 @@ class Readability(Metric):
     def grade(self, counts: TextCounts) -> float:
         """The formula."""
 
-    def scorer(self, rows: Iterable[Row] | None = None) -> ReadabilityScorer:
-        """Finds the syllable counter."""
-        return ReadabilityScorer(self)
+    def segment(self, row: Row) -> Segment:
+        """From the candidate; references and sources are not read."""
+        counts = text_counts(row.candidate, self.counter())
+        flags = {} if counts.words else {"empty": 1}
+        return Segment(row.id, self.from_totals(counts, 1), flags, statistics=tuple(counts))
 
     def from_totals(self, totals: Sequence[float], rows: int) -> dict[str, float]:
         """The grade of counts, of one text or summed over texts."""
@@ -67,29 +68,16 @@ class Readability(Metric):
         """Word -> syllables."""
         return count_syllables if self.syllables == "rules" else textstat_syllables()
 
+    def signature(self) -> Signature:
+        """The syllable counter, with its version where it has one; an error if it is not installed."""
+        self.counter()
+        counter = self.syllables if self.syllables == "rules" else f"textstat-{version('textstat')}"
+        return Signature(self.name, {"syll": counter, "v": __version__})
+
     @classmethod
     def from_signature(cls, signature: Signature) -> Self:
         """The metric whose numbers carry this signature."""
         return cls(syllables=signature["syll"].partition("-")[0])
-
-
-class ReadabilityScorer(Scorer):
-    """A readability metric with its syllable counter."""
-
-    def __init__(self, metric: Readability) -> None:
-        self.metric = metric
-        self._syllables = metric.counter()
-        counter = metric.syllables if metric.syllables == "rules" else f"textstat-{version('textstat')}"
-        self.signature = Signature(metric.name, {"syll": counter, "v": __version__})
-
-    def score(self, rows: list[Row]) -> list[Segment]:
-        """One segment per row; references and sources are not read."""
-        return [self._segment(row) for row in rows]
-
-    def _segment(self, row: Row) -> Segment:
-        counts = text_counts(row.candidate, self._syllables)
-        flags = {} if counts.words else {"empty": 1}
-        return Segment(row.id, self.metric.from_totals(counts, 1), flags, statistics=tuple(counts))
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,7 @@ class Engine:
 class SacrebleuScoring(Metric):
     """A metric that sacrebleu computes, on its own scale."""
 
-    fields: ClassVar[tuple[str, ...]] = ("score",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
-    worst: ClassVar[float] = 0.0
     pools: ClassVar[bool] = True  # statistics are summed over rows, as sacrebleu's corpus_score does
 
     program: ClassVar[type[SacrebleuMetric]]  # sacrebleu's class, whose arguments are called as our options are

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from rich.console import RenderableType
 
-from evalign.metrics.baseline import Baseline
-from evalign.metrics.rescaling import Rescaling
+from evalign.metrics.baseline import Baseline, Rescaling
 from evalign.render.explain.parts import heading, line
 from evalign.render.terminal import visible
 

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from evalign.metrics.lexical.bleu import BLEU
-from evalign.metrics.lexical.chrf import ChrF
 from evalign.metrics.lexical.sacrebleu_adapter import SacrebleuScoring, engine
-from evalign.metrics.lexical.ter import TER
+from evalign.metrics.lexical.sacrebleu_metrics import BLEU, TER, ChrF
 from evalign.render.explain.parts import counts_table, ending, heading, line, score_pair, words_line
 from evalign.render.terminal import visible
 from evalign.types import Segment

@@ -5,9 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 
 from evalign.metrics.lexical.readability import Readability, TextCounts, words_of
-from evalign.metrics.lexical.sari.counts import ORDERS, harmonic
-from evalign.metrics.lexical.sari.metric import OPERATIONS, SARI, operations
-from evalign.metrics.lexical.sari.script import script_scores
+from evalign.metrics.lexical.sari import OPERATIONS, ORDERS, SARI, harmonic, operations, script_scores
 from evalign.render.explain.parts import counts_table, ending, heading, line, score_pair, words_line
 from evalign.render.tables import signature_line
 from evalign.render.terminal import visible

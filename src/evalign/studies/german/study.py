@@ -39,8 +39,8 @@ from evalign.studies.german.tuning import LSTM_PLAN, PAPER, fine_tune, train_lst
 from evalign.studies.model_identity import model_identity, model_pin, shown_names
 from evalign.studies.step_cache import Steps, digest_of
 from evalign.tuning.rated_pairs import RatedPairs
+from evalign.tuning.training_folder import Trained
 from evalign.tuning.training_plan import TrainingPlan, Watch
-from evalign.tuning.training_record import Trained
 
 PRESETS = {"german": GERMAN}
 STEPS_PER_MODEL = 8  # systems of a model as it came, for the progress bar

@@ -19,8 +19,8 @@ from evalign.errors import FileFormatError
 from evalign.studies.model_identity import model_identity
 from evalign.studies.step_cache import Steps, digest_of
 from evalign.tuning.rated_pairs import RatedPairs, digest
+from evalign.tuning.training_folder import Trained, read_record
 from evalign.tuning.training_plan import MAX_LENGTH, TrainingPlan, Watch
-from evalign.tuning.training_record import Trained, read_record
 from evalign.version import __version__
 
 PAPER = TrainingPlan(loss="cosine-mse", epochs=5, dev=0.0)

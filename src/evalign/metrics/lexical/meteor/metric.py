@@ -38,9 +38,6 @@ class Meteor(Metric):
 
     name: ClassVar[str] = "meteor"
     about: ClassVar[str] = f"METEOR 1.5: exact, stem, synonym and paraphrase matches ({INSTALL} for the last two)"
-    fields: ClassVar[tuple[str, ...]] = ("score",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    worst: ClassVar[float] = 0.0
     pools: ClassVar[bool] = True  # METEOR's final score is its arithmetic on the summed counts
     explainer: ClassVar[str] = "meteor:explain_meteor"
 

@@ -97,7 +97,7 @@ class PhraseNumbers:
     """Numbers of all phrases in a text, with a cache for those of words."""
 
     def __init__(self) -> None:
-        self._number = remembered(WORDS_REMEMBERED)(_text_number)
+        self._number = remembered(WORDS_REMEMBERED)(lambda word: word_number(word.encode("utf-8", "surrogatepass")))
 
     def ngrams(self, words: Sequence[str]) -> tuple[Numbers, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Number, first word and length of each phrase of up to LONGEST words, by first word and then by length."""
@@ -116,10 +116,6 @@ class PhraseNumbers:
 def word_number(word: bytes) -> int:
     """A word's number, the same on every machine."""
     return int.from_bytes(hashlib.blake2b(word, digest_size=8).digest(), "little")
-
-
-def _text_number(word: str) -> int:
-    return word_number(word.encode("utf-8", "surrogatepass"))
 
 
 def _blocks(stream: gzip.GzipFile) -> Iterator[list[bytes]]:

@@ -16,7 +16,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import LCSseq
 
 from evalign.errors import TextTooLongError
-from evalign.metrics.lexical.rouge.run_weights import RunWeight, worth
+from evalign.metrics.lexical.rouge.formula import RunWeight, worth
 from evalign.types import Bools, Floats, Ints
 
 LENGTH_CELLS = 10**11  # words of one text times words of the other; about three seconds

@@ -13,11 +13,20 @@ from functools import partial
 from typing import Any, ClassVar
 
 from evalign.metrics.lexical.rouge import lcs
-from evalign.metrics.lexical.rouge.formula import Counts, rounded_counts, shares
+from evalign.metrics.lexical.rouge.formula import (
+    Counts,
+    RunWeight,
+    option_value,
+    rounded_counts,
+    run_weight,
+    share,
+    shares,
+    weight_problems,
+    worth,
+)
 from evalign.metrics.lexical.rouge.ngrams import common_grams, distinct_grams
 from evalign.metrics.lexical.rouge.options import Problem
 from evalign.metrics.lexical.rouge.reading import Reading
-from evalign.metrics.lexical.rouge.run_weights import RunWeight, option_value, run_weight, share, weight_problems, worth
 from evalign.metrics.lexical.rouge.scoring import Rouge
 from evalign.metrics.options import option
 from evalign.types import Floats

@@ -43,8 +43,6 @@ class RougeOptions(Metric):
     """The options. Each is stored in one form, so that equal metrics are equal: a mode's own default is `auto`."""
 
     fields: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    worst: ClassVar[float] = 0.0
     explainer: ClassVar[str] = "rouge:explain_rouge"
 
     mode: str = option("paper", "Lin 2004 for every language, or the program ROUGE-1.5.5 in every digit", MODES)

@@ -17,10 +17,9 @@ from threading import Lock
 
 from evalign.errors import TextTooLongError
 from evalign.metrics.lexical.rouge.word_lists import lexicon
-from evalign.text.porter import nltk_porter, rouge155_porter
 from evalign.text.sentences import SPLITTERS, UNSPLIT
-from evalign.text.stemming import snowball
-from evalign.text.stopwords import ENGLISH
+from evalign.text.stemming import nltk_porter, rouge155_porter, snowball
+from evalign.text.word_sets import word_set
 from evalign.text.words import BUILT_IN, ascii_words, many_ascii_words, words_by
 
 CACHE_BYTES = 64_000_000  # roughly: texts and letters of a hundred thousand sentences
@@ -206,7 +205,9 @@ def shared_reader(options: ReadingOptions) -> Reader:
 def normaliser(options: ReadingOptions) -> Callable[[str], str]:
     """What gives a word's stem, or nothing for a stop word; stop words are looked up before stemming."""
     script = options.tokens == "rouge155"
-    stop_words = frozenset() if not options.stopwords else lexicon().stop_words if script else ENGLISH
+    stop_words = frozenset[str]()
+    if options.stopwords:
+        stop_words = lexicon().stop_words if script else word_set("function words")
     stem = _stemmer(options.stem, script)
     if not stop_words:
         return stem

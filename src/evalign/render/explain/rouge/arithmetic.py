@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evalign.metrics.lexical.rouge import lcs
+from evalign.metrics.lexical.rouge.formula import Line
 from evalign.metrics.lexical.rouge.metrics import RougeW
 from evalign.metrics.lexical.rouge.options import OWN_RATIO
-from evalign.metrics.lexical.rouge.run_weights import Line
 from evalign.metrics.lexical.rouge.scoring import Rouge
 from evalign.render.explain.rouge.steps import Pair
 

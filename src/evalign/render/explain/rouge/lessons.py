@@ -14,8 +14,8 @@ from evalign.errors import SpecError, nearest
 from evalign.metrics.base import Metric
 from evalign.metrics.lexical.lcsr import LCSR
 from evalign.metrics.lexical.rouge import lcs
+from evalign.metrics.lexical.rouge.formula import Line, worth
 from evalign.metrics.lexical.rouge.metrics import RougeMEAD, RougeN, RougeW, UnionLCS
-from evalign.metrics.lexical.rouge.run_weights import Line, worth
 from evalign.metrics.lexical.rouge.scoring import Rouge
 from evalign.metrics.lexical.rouge.skip_bigrams import RougeS, RougeSU
 from evalign.metrics.options import option_fields

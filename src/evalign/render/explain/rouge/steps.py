@@ -14,9 +14,9 @@ from rich.text import Text
 
 from evalign.metrics.lexical.lcsr import LCSR
 from evalign.metrics.lexical.rouge import lcs
+from evalign.metrics.lexical.rouge.formula import Line, RunWeight
 from evalign.metrics.lexical.rouge.metrics import RougeL, RougeMEAD, RougeN, RougeW, UnionLCS
 from evalign.metrics.lexical.rouge.reading import Reading, shared_reader
-from evalign.metrics.lexical.rouge.run_weights import Line, RunWeight
 from evalign.metrics.lexical.rouge.scoring import Rouge
 from evalign.metrics.lexical.rouge.skip_bigrams import RougeS, RougeSU
 from evalign.render.explain.parts import heading, line, matrix, more_line, pairs_table

@@ -1,15 +1,23 @@
-"""training.json, the record beside trained weights: which run made them, what it reached, and the weights' digests."""
+"""The folders of a training run: DIR.training with its checkpoints, for one run alone, and DIR, which appears finished.
+
+training.json beside the weights says which run made them, what it reached, and the weights' digests.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from evalign import folder_lock
 from evalign.atomic_files import whole_file
 from evalign.encoders.digest import file_digest
+from evalign.errors import FileFormatError
 from evalign.tuning.rated_pairs import RatedPairs
 from evalign.tuning.training_plan import Epoch, TrainingResult
 from evalign.version import __version__
@@ -63,3 +71,32 @@ def same_run(stored: Run, run: Run) -> bool:
 
 def _weights(folder: Path) -> dict[str, str]:
     return {file.name: file_digest(file) for file in sorted(folder.glob("*.safetensors"))}
+
+
+def work_folder(target: Path) -> Path:
+    """Beside the target, so that the result moves there in one step."""
+    target = Path(target.absolute())
+    if not target.name:
+        raise FileFormatError(f"{target}: cannot be written, -o must name a folder that is not there yet")
+    return target.with_name(f"{target.name}.training")
+
+
+def check_target(target: Path) -> None:
+    """Says that nothing can be written there before a model is loaded; a target that is there already passes."""
+    work = work_folder(target)
+    if os.path.lexists(target):
+        return
+    if not work.parent.is_dir():
+        raise FileFormatError(f"{target}: cannot be written, there is no folder {work.parent}")
+    if os.path.lexists(work) and not work.is_dir():
+        raise FileFormatError(f"{work}: is not a folder, but checkpoints go there; move it away, or choose another -o")
+    try:
+        with TemporaryDirectory(prefix=f".{work.name}.", dir=work.parent):
+            pass
+    except OSError as error:
+        raise FileFormatError(f"{target}: cannot be written ({error.strerror or error})") from error
+
+
+def alone_in(folder: Path) -> AbstractContextManager[None]:
+    """Makes the folder and keeps every other run out of it; an error if one is in it."""
+    return folder_lock.alone_in(folder, "another run is training into this folder; wait for it, or choose another -o")

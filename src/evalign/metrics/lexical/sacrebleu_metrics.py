@@ -1,8 +1,6 @@
-"""BLEU (Papineni et al. 2002), computed by sacrebleu, on its scale of 0 to 100.
+"""BLEU, chrF and TER, computed by sacrebleu on its scale of 0 to 100.
 
-A row's score is sacrebleu's sentence BLEU; the corpus score comes from the sums of matched and counted n-grams.
-Short sentences have no 4-grams: by default sentence scores leave such orders out and corpus scores do not, which is
-what sacrebleu's command line does.
+A row's score is sacrebleu's sentence score; the corpus score comes from the sums of what was counted.
 """
 
 from __future__ import annotations
@@ -15,8 +13,8 @@ from typing import Any, ClassVar
 
 from sacrebleu import metrics as sacrebleu
 
-from evalign.errors import SpecError
-from evalign.metrics.lexical.sacrebleu_adapter import Entry, SacrebleuScoring
+from evalign.errors import SpecError, TextTooLongError
+from evalign.metrics.lexical.sacrebleu_adapter import Engine, Entry, SacrebleuScoring, engine
 from evalign.metrics.options import option
 from evalign.metrics.signature import Signature
 from evalign.types import Row
@@ -29,7 +27,11 @@ SMOOTHINGS = tuple(sacrebleu.BLEU.SMOOTH_DEFAULTS)
 
 @dataclass(frozen=True)
 class BLEU(SacrebleuScoring):
-    """Geometric mean of n-gram precisions times a brevity penalty."""
+    """Geometric mean of n-gram precisions times a brevity penalty (Papineni et al. 2002).
+
+    Short sentences have no 4-grams: by default sentence scores leave such orders out and corpus scores do not, which is
+    what sacrebleu's command line does.
+    """
 
     name: ClassVar[str] = "bleu"
     about: ClassVar[str] = "n-gram precision with brevity penalty, by sacrebleu (Papineni et al. 2002, Post 2018)"
@@ -114,3 +116,88 @@ class BLEU(SacrebleuScoring):
         if not 0 <= value <= most or math.isinf(value):
             raise SpecError(f"smooth_value={text}: expected {'0 to 1' if most == 1 else '0 or more'}")
         return value
+
+
+@dataclass(frozen=True)
+class ChrF(SacrebleuScoring):
+    """F-score of character n-grams of the best reference (Popović 2015); with `word_order=2` of words too: chrF++."""
+
+    name: ClassVar[str] = "chrf"
+    about: ClassVar[str] = "F-score of character n-grams, by sacrebleu (Popović 2015); word_order=2 is chrF++"
+    explainer: ClassVar[str] = "sacrebleu:explain_chrf"
+
+    program: ClassVar[type[sacrebleu.CHRF]] = sacrebleu.CHRF
+    printed: ClassVar[Mapping[str, Entry]] = {
+        "char_order": ("nc", None), "word_order": ("nw", None), "lowercase": ("case", "lc"),
+        "whitespace": ("space", "yes"), "eps_smoothing": ("eff", "no"),
+    }  # fmt: skip
+
+    char_order: int = option(6, "longest character n-gram", least=0)
+    word_order: int = option(0, "longest word n-gram; 2 is chrF++", least=0)
+    beta: int = option(2, "how many times recall counts as much as precision", least=0)
+    lowercase: bool = option(False, "compare without case")
+    whitespace: bool = option(False, "keep spaces in character n-grams")
+    eps_smoothing: bool = option(False, "smooth as chrF++.py, NLTK and Moses do, instead of leaving out empty orders")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.char_order + self.word_order == 0:
+            raise SpecError("char_order=0 and word_order=0 leave nothing to compare; raise one of them")
+
+    def unsigned(self) -> dict[str, str]:
+        """sacrebleu prints beta in the metric's name: chrF2."""
+        return {"beta": str(self.beta)}
+
+    @classmethod
+    def options_of(cls, signature: Signature) -> dict[str, Any]:
+        """Those that sacrebleu prints, and beta."""
+        return super().options_of(signature) | {"beta": signature.settings.get("beta", "2")}
+
+
+@dataclass(frozen=True)
+class TER(SacrebleuScoring):
+    """Edits, shifts of phrases among them, that turn the candidate into a reference, per 100 reference words.
+
+    A candidate longer than its reference can cost more than 100. A text without words is worth 100, which is what
+    leaving out every word of one reference costs (Snover et al. 2006).
+    """
+
+    name: ClassVar[str] = "ter"
+    about: ClassVar[str] = "edits and shifts per 100 reference words, by sacrebleu (Snover et al. 2006)"
+    explainer: ClassVar[str] = "sacrebleu:explain_ter"
+    bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    worst: ClassVar[float] = 100.0
+    higher_is_better: ClassVar[bool] = False
+
+    program: ClassVar[type[sacrebleu.TER]] = sacrebleu.TER
+    printed: ClassVar[Mapping[str, Entry]] = {
+        "normalized": ("norm", "yes"), "no_punct": ("punct", "no"), "asian_support": ("asian", "yes"),
+        "case_sensitive": ("case", "mixed"),
+    }  # fmt: skip
+
+    normalized: bool = option(False, "split off punctuation and undo XML escapes first")
+    no_punct: bool = option(False, "remove punctuation")
+    asian_support: bool = option(False, "with normalized or no_punct: split CJK characters, remove CJK punctuation")
+    case_sensitive: bool = option(False, "keep case")
+    # Measured: unlike texts of 600 words take 12 s per reference, of 1,200 words 35 s (sacrebleu 2.6.0).
+    limit: int = option(600, "refuse rows with a longer text, in words: searching for shifts takes minutes", least=1)
+
+    def arguments(self, level: str) -> dict[str, Any]:
+        """All options but `limit`, which decides whether there is a number, not which."""
+        return {name: getattr(self, name) for name in self.printed}
+
+    def check(self, row: Row, engine: Engine) -> None:
+        """Refuses what would take minutes."""
+        texts = [("candidate", row.candidate), *(("reference", text) for text in row.references)]
+        for side, text in texts:
+            words = len(engine.prepared(text).split())
+            if words > self.limit:
+                raise TextTooLongError(
+                    f"row {row.id}: its {side} has {words} words, and TER refuses more than limit={self.limit}, since "
+                    "sacrebleu's search for shifts would take minutes; score sentences, or raise ter(limit=...)"
+                )
+
+
+def bleu_words(text: str, tokenize: str, lowercase: bool) -> list[str]:
+    """A text's words as BLEU with these options compares them."""
+    return engine(BLEU(tokenize=tokenize, lowercase=lowercase), "sentence").prepared(text).split()

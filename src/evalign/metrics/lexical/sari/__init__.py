@@ -1,1 +1,0 @@
-"""SARI: n-grams added, kept and deleted by a simplification."""
