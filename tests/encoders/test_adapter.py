@@ -174,3 +174,10 @@ def test_the_fake_encoder_has_nothing_to_adapt(adapted):
 def test_the_output_layer_is_a_sum_without_negative_weights():
     layer = OutputLayer((0.5, 0.5, 0.5), (0.1, 0.2, 0.5), (1.0, 0.0, 2.0), 0.25)
     assert layer(np.array([[0.6, 0.9, 0.0], [0.5, 0.5, 0.5]])).tolist() == pytest.approx([0.25 + 1 - 2, 0.25])
+
+
+def test_percent_goes_from_what_unrelated_text_was_held_to_up_to_the_reference_itself():
+    layer = OutputLayer((0.5, 0.5, 0.5), (0.1, 0.2, 0.5), (1.0, 0.0, 2.0), 0.25)
+    texts = np.array([[1.0, 1.0, 1.0], [0.5, 0.5, 0.5], [0.0, 0.0, 0.0], [-1.0, -1.0, 0.0]])
+    same = 0.25 + 5 + 2 + 2
+    assert layer.percent(texts).tolist() == pytest.approx([100, 100 * (0.25 + 2) / same, 0, 0])

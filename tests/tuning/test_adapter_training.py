@@ -1,6 +1,7 @@
 """Adapters on tiny random models: they learn through the matching, resume to the same bytes, and score as trained."""
 
 from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 import pytest
@@ -110,6 +111,41 @@ def test_only_linear_layers_below_the_chosen_layer_are_changed(tiny):
     names = {name.rpartition(".")[0] for name in trainee(tiny("bert"), layer="2").state() if "layer" in name}
     assert {name.split(".")[2] for name in names} == {"0", "1"}
     assert len(names) == 2 * 6
+
+
+def test_pairs_of_one_reference_follow_each_other_so_that_a_batch_reads_it_once(tiny):
+    pairs = [replace(pair, second=f"reference {number % 5}") for number, pair in enumerate(rated_pairs(40))]
+    objective = trainee(tiny("bert")).objective("")
+    order = objective.order(pairs, np.random.default_rng(3))
+    assert sorted(order) == list(range(40))
+    runs = [len(list(run)) for _, run in groupby(order, key=lambda place: pairs[place].second)]
+    assert set(runs) <= {4, 8, 12}  # runs of 4, of which two of one reference may meet
+    assert order == objective.order(pairs, np.random.default_rng(3)) != objective.order(pairs, np.random.default_rng(4))
+
+
+def test_a_candidate_is_held_down_against_a_reference_of_another_text(tiny):
+    pairs = [replace(pair, second=f"{'one' if number < 3 else 'two'} reference was here") for number, pair in
+             enumerate(rated_pairs(5))]  # fmt: skip
+    objective = trainee(tiny("bert"), negatives=1.0, damage=1.0).objective("")
+    held, ceilings, _ = objective._held_down(pairs, range(5), (5, 3, 0))
+    unrelated = [both for both, ceiling in zip(held, ceilings, strict=True) if ceiling == -2.0]
+    assert [reference[:3] for _, reference in unrelated] == ["two"] * 3 + ["one"] * 2
+    assert [reference[:3] for both, reference in set(held) - set(unrelated)].count("one") == 1  # damaged once
+    alone = [replace(pair, second="the same reference") for pair in pairs]
+    assert objective._held_down(alone, range(5), (5, 3, 0)) == ([], [], [])
+
+
+def test_every_file_has_its_own_zero(tiny):
+    pairs = [replace(pair, similarity=pair.similarity + 2 * (number % 2), file=number % 2) for number, pair in
+             enumerate(rated_pairs(32))]  # fmt: skip
+    errors = []
+    for files in (1, 2):
+        model = AdapterTrainee(str(tiny("bert")), SETTINGS, 5, files=files)
+        model.objective("").begin([replace(pair, file=pair.file % files) for pair in pairs], 8)
+        said, wanted = model.objective("").compared([replace(pair, file=pair.file % files) for pair in pairs], 8)
+        errors.append(float(np.mean((said - wanted) ** 2)))
+    assert errors[0] > 0.9 > 0.3 > errors[1]
+    assert np.subtract(*model.offsets.tolist()[::-1]) == pytest.approx(2, abs=0.2)
 
 
 @pytest.mark.parametrize("parts", [{}, {"negatives": 0.5, "damage": 0.5}])

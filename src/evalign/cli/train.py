@@ -137,7 +137,7 @@ def train(context: click.Context, /, data: tuple[str, ...], output: str, columns
         return
     if mode == "adapter":
         pairs = read_files(data, _numbers(given["weights"]), columns, input_format, aspect)
-        given["loss"] = None  # its plan has the only one
+        given |= {"loss": None, "files": len(data)}  # its plan has the only loss
     else:
         rows = chain.from_iterable(training_rows(path, columns, input_format) for path in data)
         pairs = read_pairs(InMemory(list(rows)), given["mapping"], aspect)
@@ -179,7 +179,7 @@ def _adapter(output: Path, _: Sequence[RatedPair], plan: TrainingPlan, given: Ma
     from evalign.tuning.adapters.trainee import AdapterTrainee
 
     settings = AdapterSettings(**{item.name: given[item.name] for item in fields(AdapterSettings)})
-    trainee = AdapterTrainee(given["model"], settings, plan.seed, given["device"])
+    trainee = AdapterTrainee(given["model"], settings, plan.seed, given["device"], given["files"])
     model = {} if given["model"] == "minilm" else {"model": given["model"]}
     name = "bertscore" if settings.matching == "greedy" else "lisascore"
     return trainee, format_spec(name, {**model, "adapter": str(output)})

@@ -32,6 +32,7 @@ FORMAT, VERSION = "evalign-adapter", 1
 TENSORS, INDEX = "adapter.safetensors", "adapter.json"
 IMPORTANCE = "importance"
 FIELDS = ("precision", "recall", "f1")  # what the output layer reads
+UNRELATED = -2.0  # deviations of the ratings that a text of another pair may reach in training
 MAKE = "make one: evalign train --adapter 8"
 
 
@@ -68,6 +69,11 @@ class OutputLayer:
         """(..., 3) precision, recall, F1 -> (...,) scores in standard deviations of the ratings it was trained on."""
         weights, scales = np.array(self.weights), np.array(self.scales)
         return np.asarray(self.intercept + (fields - np.array(self.means)) @ (weights / scales))
+
+    def percent(self, fields: Floats) -> Floats:
+        """The same from 0, what texts of other pairs were held to in training, to 100, the reference itself."""
+        most = max(float(self(np.ones(len(FIELDS)))) - UNRELATED, 1e-9)
+        return np.asarray(100 * np.clip((self(fields) - UNRELATED) / most, 0, 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,6 +51,10 @@ class CosineObjective:
     def begin(self, pairs: Sequence[RatedPair], micro: int) -> None:
         """Nothing is fitted before training."""
 
+    def order(self, pairs: Sequence[RatedPair], source: np.random.Generator) -> Sequence[int]:
+        """Any order."""
+        return list(map(int, source.permutation(len(pairs))))
+
     def add_gradients(self, pairs: Sequence[RatedPair], micro: int, seed: Sequence[int]) -> float:
         """In training mode, with dropout."""
         self.trainee.train(True)

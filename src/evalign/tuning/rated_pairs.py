@@ -36,6 +36,7 @@ class RatedPair:
     others: tuple[str, ...] = ()  # further references; the best counts
     worse: str = ""  # a text that people found worse than the first, instead of a rating
     weight: float = 1.0
+    file: int = 0  # the number of its file; each has its own zero
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -161,7 +162,11 @@ def digest(pairs: Sequence[RatedPair]) -> str:
     plain = RatedPair("", "", 0.0, "")
     contents = [
         [pair.first, pair.second, pair.similarity]
-        + [value for name in ("others", "worse", "weight") if (value := getattr(pair, name)) != getattr(plain, name)]
+        + [
+            value
+            for name in ("others", "worse", "weight", "file")
+            if (value := getattr(pair, name)) != getattr(plain, name)
+        ]
         for pair in pairs
     ]
     return hashlib.sha256(json.dumps(contents).encode()).hexdigest()

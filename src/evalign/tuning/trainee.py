@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from evalign.errors import MissingExtraError
 
 try:
@@ -40,6 +42,10 @@ class Objective(Protocol):
 
     def begin(self, pairs: Sequence[RatedPair], micro: int) -> None:
         """Sets what is fitted to the untrained model, before the first step of a new run."""
+
+    def order(self, pairs: Sequence[RatedPair], source: np.random.Generator) -> Sequence[int]:
+        """Places of the pairs as an epoch takes them, batch after batch."""
+        ...
 
     def add_gradients(self, pairs: Sequence[RatedPair], micro: int, seed: Sequence[int]) -> float:
         """Puts the gradient of the batch's loss on the parameters; gives the loss. Chance comes from the seed alone."""

@@ -129,7 +129,7 @@ class _Loop:
         )  # fmt: skip
 
     def _batch(self, epoch: int, place: int) -> list[RatedPair]:
-        order = np.random.default_rng([self.plan.seed, BATCH_STREAM, epoch]).permutation(len(self.train))
+        order = self.objective.order(self.train, np.random.default_rng([self.plan.seed, BATCH_STREAM, epoch]))
         return [self.train[index] for index in order[place * self.plan.batch : (place + 1) * self.plan.batch]]
 
     def _step(self, batch: list[RatedPair], rate: float, save: Callable[[Checkpoint], None]) -> None:

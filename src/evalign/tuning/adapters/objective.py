@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evalign.encoders.adapter import UNRELATED
 from evalign.errors import InputError
 from evalign.losses import AlignmentLoss
 from evalign.matching.soft import DEFAULTS
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 Tensor = torch.Tensor
 FITTED = 500  # pairs that the output layer is fitted to before the first step: it has four numbers
 SMALLEST = 0.02  # of a fitted weight: one of 0 would hardly move
-UNRELATED = -2.0  # deviations of the ratings that a text of another pair may reach
+TOGETHER = 4  # pairs of a reference that follow each other; more would make the pairs of a batch too alike
 Compared = tuple[str, str]  # candidate and reference
 
 
@@ -44,7 +45,9 @@ class MatchingObjective:
     def begin(self, pairs: Sequence[RatedPair], micro: int) -> None:
         """Fits the output layer to the untrained fields, by least squares without negative weights.
 
-        Fields are standardised first. Without this start, the first steps would move the encoder to mend the scale.
+        Every file has a zero of its own: the average translation is closer to its reference than the average pair of
+        sentences to each other, whatever their ratings. Fields are standardised first. Without this start, the first
+        steps would move the encoder to mend the scale.
         """
         from scipy.optimize import nnls
 
@@ -56,15 +59,32 @@ class MatchingObjective:
         weights = np.sqrt([pair.weight for pair in sample])
         ordered = np.array([bool(pair.worse) for pair in sample])
         ratings = np.array([pair.similarity for pair in sample])
-        intercept = float(np.average(ratings[~ordered], weights=weights[~ordered] ** 2)) if not ordered.all() else 0.0
+        own = np.eye(len(self._trainee.offsets))[[pair.file for pair in sample]] * ~ordered[:, None]
         standard = np.where(ordered[:, None], first - worse, first - means) / scales
-        wanted = np.where(ordered, 1.0, ratings - intercept)
-        fitted = np.maximum(nnls(standard * weights[:, None], wanted * weights)[0], SMALLEST)
+        wanted = np.where(ordered, 1.0, ratings)
+        columns = np.concatenate([standard, own, -own], axis=1)  # a file's zero may lie on either side
+        fitted = nnls(columns * weights[:, None], wanted * weights)[0]
+        offsets = fitted[3 : 3 + own.shape[1]] - fitted[3 + own.shape[1] :]
+        counts = (own * weights[:, None] ** 2).sum(axis=0)
+        intercept = float(offsets[counts > 0].mean()) if counts.any() else 0.0
+        slopes = np.maximum(fitted[:3], SMALLEST)
         with torch.no_grad():
             self._trainee.means.copy_(torch.from_numpy(means))
             self._trainee.scales.copy_(torch.from_numpy(scales))
-            self._trainee.raw_weights.copy_(torch.from_numpy(np.log(np.expm1(fitted))))  # of softplus
+            self._trainee.raw_weights.copy_(torch.from_numpy(np.log(np.expm1(slopes))))  # of softplus
             self._trainee.intercept.fill_(intercept)
+            self._trainee.offsets.copy_(torch.from_numpy(np.where(counts > 0, offsets - intercept, 0.0)))
+
+    def order(self, pairs: Sequence[RatedPair], source: np.random.Generator) -> Sequence[int]:
+        """Any order of runs of up to TOGETHER pairs with the same reference, which a batch then reads once."""
+        by_reference: dict[str, list[list[int]]] = {}
+        for place in source.permutation(len(pairs)).tolist():
+            runs = by_reference.setdefault(pairs[place].second, [[]])
+            if len(runs[-1]) == TOGETHER:
+                runs.append([])
+            runs[-1].append(place)
+        runs = [run for own in by_reference.values() for run in own]
+        return [place for number in source.permutation(len(runs)).tolist() for place in runs[number]]
 
     def add_gradients(self, pairs: Sequence[RatedPair], micro: int, seed: Sequence[int]) -> float:
         """Part by part; the loss is the mean over the batch, NaN where weights or vectors are no longer finite."""
@@ -86,18 +106,18 @@ class MatchingObjective:
         except InputError:  # as above: training has diverged
             return np.full(len(pairs), np.nan), np.zeros(len(pairs))
         first, worse = (self._trainee.output()(values) for values in fields)
+        zeros = self._trainee.zeros().tolist()
         said, wanted = [], []
         for pair, own, other in zip(pairs, first.tolist(), worse.tolist(), strict=True):
             half = (own - other) / 2
-            said += [half, -half] if pair.worse else [own]
+            said += [half, -half] if pair.worse else [own + zeros[pair.file]]
             wanted += [1.0, -1.0] if pair.worse else [pair.similarity]
         return np.array(said), np.array(wanted)
 
     def _loss(self, pairs: Sequence[RatedPair], part: range, seed: Sequence[int]) -> Tensor:
         """The sum of what the pairs of a part cost; the whole batch lends them references."""
         chosen = [pairs[place] for place in part]
-        lent = [pairs[(place + 1) % len(pairs)] for place in part]
-        held, ceilings, costs = self._held_down(chosen, lent, [[*seed, place] for place in part])
+        held, ceilings, costs = self._held_down(pairs, part, seed)
         texts = [text for pair in chosen for text in pair.texts] + [text for both in held for text in both]
         read = self._trainee.read(texts)
         judged = [(pair.first, pair.references) for pair in chosen]
@@ -106,10 +126,11 @@ class MatchingObjective:
         picks = _best(fields, [len(others) for _, others in judged])
         scores = self._trainee.scores(fields[[*picks, *range(len(fields) - len(held), len(fields))]])
         below = iter(scores[len(chosen) : len(judged)])
+        zeros = self._trainee.zeros()
         terms = [
             pair.weight * torch.nn.functional.softplus(next(below) - score)
             if pair.worse
-            else pair.weight * (score - pair.similarity) ** 2
+            else pair.weight * (score + zeros[pair.file] - pair.similarity) ** 2
             for pair, score in zip(chosen, scores, strict=False)
         ]
         over = scores[len(judged) :] - torch.tensor(ceilings, device=scores.device, dtype=scores.dtype)
@@ -117,16 +138,21 @@ class MatchingObjective:
         return torch.stack(terms).sum() + costly.sum()
 
     def _held_down(
-        self, pairs: Sequence[RatedPair], lent: Sequence[RatedPair], seeds: Sequence[Sequence[int]]
+        self, pairs: Sequence[RatedPair], part: range, seed: Sequence[int]
     ) -> tuple[list[Compared], list[float], list[float]]:
-        """What must not score above a ceiling, the ceilings, and the weights of these losses."""
+        """What must not score above a ceiling, the ceilings, and the weights of these losses.
+
+        Each pair borrows from the next one in the batch with other texts; a reference is damaged once.
+        """
         held: list[tuple[Compared, float, float]] = []
-        for pair, other, seed in zip(pairs, lent, seeds, strict=True):
-            apart = not set(pair.texts) & set(other.texts)
-            if self._settings.negatives and apart:
+        first = {pair.second: place for place, pair in reversed(list(enumerate(pairs)))}
+        for place in part:
+            pair, following = pairs[place], (*pairs[place + 1 :], *pairs[:place])
+            other = next((other for other in following if not set(pair.texts) & set(other.texts)), None)
+            if self._settings.negatives and other:
                 held.append(((pair.first, other.second), UNRELATED, self._settings.negatives))
-            if self._settings.damage and apart:
-                copy = damaged(pair.second, other.second, np.random.default_rng(list(seed)))
+            if self._settings.damage and other and first[pair.second] == place:
+                copy = damaged(pair.second, other.second, np.random.default_rng([*seed, place]))
                 held += [((copy.text, pair.second), copy.ceiling, self._settings.damage)] if copy else []
         return [both for both, _, _ in held], [ceiling for _, ceiling, _ in held], [cost for _, _, cost in held]
 

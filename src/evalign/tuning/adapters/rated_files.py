@@ -32,10 +32,10 @@ def read_files(
         raise SpecError(f"--weights: expected {len(paths)} positive numbers, one per file, got {len(weights)}")
     pairs: list[RatedPair] = []
     told, left_out = [], Counter[str]()
-    for path, weight in zip(paths, weights, strict=True):
+    for number, (path, weight) in enumerate(zip(paths, weights, strict=True)):
         read = _ordered if _is_ordered(path, columns, input_format) else _rated
         own, scale = read(path, columns, input_format, aspect, left_out)
-        pairs += [replace(pair, weight=weight) for pair in own]
+        pairs += [replace(pair, weight=weight, file=number) for pair in own]
         told.append(f"{shown(path)}: {len(own)} pairs, {scale}, weight {weight:g}, sha256 {digest(own)[:8]}")
     if len(pairs) < 2:
         raise InputError(f"training needs at least two rated pairs of texts, found {len(pairs)}")

@@ -21,7 +21,7 @@ from evalign.encoders.layers import check_layers, parse_layers
 from evalign.encoders.loading import default_layer
 from evalign.encoders.torch_hf import linear_modules
 from evalign.errors import UnsupportedModelError
-from evalign.tuning.adapters.objective import MatchingObjective
+from evalign.tuning.adapters.objective import TOGETHER, MatchingObjective
 from evalign.tuning.adapters.settings import AdapterSettings
 from evalign.tuning.text_model import TextModel
 from evalign.tuning.trainee import Objective, torch
@@ -42,7 +42,12 @@ class AdapterTrainee:
     """A model of any family that `evalign train` reads; the same settings and seed give the same start."""
 
     def __init__(
-        self, model: str, settings: AdapterSettings | None = None, seed: int = 12345, device: str = "cpu"
+        self,
+        model: str,
+        settings: AdapterSettings | None = None,
+        seed: int = 12345,
+        device: str = "cpu",
+        files: int = 1,
     ) -> None:
         self.settings = settings = settings or AdapterSettings()
         self._texts = TextModel(model, settings.max_length, device)
@@ -57,9 +62,10 @@ class AdapterTrainee:
         zeros, ones = torch.zeros(len(FIELDS), device=device), torch.ones(len(FIELDS), device=device)
         self.importance = torch.nn.Parameter(torch.zeros(len(self.layers), width, device=device))
         self.raw_weights, self.intercept = torch.nn.Parameter(zeros.clone()), torch.nn.Parameter(zeros[:1].clone())
+        self.offsets = torch.nn.Parameter(torch.zeros(files, device=device))  # of each file's ratings; not saved
         self.means, self.scales = zeros, ones  # fitted before the first step, then fixed
         layers = "+".join(map(str, self.layers))
-        self.name = f"{self._texts.identity}|adapter|{settings}|layers:{layers}|start:{seed}"
+        self.name = f"{self._texts.identity}|adapter|{settings}|together:{TOGETHER}|layers:{layers}|start:{seed}"
 
     @property
     def device(self) -> str:
@@ -82,7 +88,8 @@ class AdapterTrainee:
             for part, tensor in zip(("down", "up"), pair, strict=True)
         }
         output = {"importance": self.importance, "output.weights": self.raw_weights, "output.intercept": self.intercept}
-        return changes | output | {"output.means": self.means, "output.scales": self.scales}
+        fixed = {"output.means": self.means, "output.scales": self.scales}
+        return changes | output | {"offsets": self.offsets} | fixed
 
     def train(self, mode: bool = True) -> object:
         """Nothing differs between training and scoring."""
@@ -108,6 +115,10 @@ class AdapterTrainee:
     def output_weights(self) -> Tensor:
         """Never negative, whatever the optimizer does."""
         return torch.nn.functional.softplus(self.raw_weights)
+
+    def zeros(self) -> Tensor:
+        """(files,): how far the ratings of each file lie above the score; of one file 0, for there is the intercept."""
+        return self.offsets - self.offsets.mean()
 
     def scores(self, fields: Tensor) -> Tensor:
         """(..., 3) precision, recall, F1 -> (...,) on the scale of the standardised ratings."""
