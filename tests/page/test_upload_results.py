@@ -66,6 +66,7 @@ def test_results_carry_the_name_of_their_file_when_another_is_opened(page, axe):
 
 def test_a_reload_restores_a_finished_run(page, axe):
     score_some(page, count=4)
+    page.get_by_role("radio", name="recall").check(force=True)  # a choice that the address keeps
     shown = page.locator(".c-summary").inner_text()
     reloaded(page)
     page.locator(".c-head").wait_for()
@@ -78,9 +79,11 @@ def test_a_reload_restores_a_finished_run(page, axe):
     page.keyboard.press("Enter")
     page.locator(".c-head").wait_for(state="detached")
     assert page.locator("#corpus-head").is_hidden()
+    assert page.evaluate("document.activeElement.id") == "u-file"
     page.get_by_text("The scores were forgotten.").wait_for(state="attached")
     reloaded(page)
     assert page.locator(".c-head").count() == 0
+    assert page.locator("#link-problem").is_hidden()  # the address does not speak of them any more
     assert page.problems == []
 
 

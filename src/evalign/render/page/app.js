@@ -50,6 +50,7 @@ async function startApp() {
       version: about.evalign,
       metrics: () => metrics,
       onCorpus: (doc, name) => {
+        sayLinkProblem("");
         if (corpus) clearCorpus(); // what was filtered and sorted there says nothing here
         results.show(doc, name);
       },
@@ -103,6 +104,7 @@ async function startApp() {
       corpus = null;
       references = null;
       delete state.corpus;
+      writeFragment(state);
       form.corpusChanged();
     }
   } catch (error) {

@@ -29,6 +29,7 @@ export function runResults(head, { draw, clear }) {
     unkept = false;
     clear();
     say("");
+    document.getElementById("u-file")?.focus(); // the button is gone
     await forgetRun().catch(() => {});
     announce("The scores were forgotten.");
   }
