@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from integration_rows import CANDIDATES, REFERENCES, SOURCES
+from integration_rows import CANDIDATES, REFERENCES, SOURCES, documented
 
 import evalign
 
@@ -93,3 +93,7 @@ def test_other_errors_are_deepevals_too():
     metric = made("bertscore(model=nowhere)")
     with pytest.raises(DeepEvalError, match="nowhere"):
         metric.measure(case("a", "b"))
+
+
+def test_the_documented_example_runs(minilm):
+    exec(documented("deepeval"), {})

@@ -5,7 +5,7 @@ import importlib
 import inspect
 
 import pytest
-from integration_rows import BAD_NAMES, BAD_ROWS, CANDIDATES, NOT_A_NUMBER, REFERENCES, SEVERAL, SOURCES
+from integration_rows import BAD_NAMES, BAD_ROWS, CANDIDATES, NOT_A_NUMBER, REFERENCES, SEVERAL, SOURCES, documented
 
 import evalign
 from evalign.encoders.lstm.file import demonstration_file
@@ -127,3 +127,7 @@ def test_a_metric_that_does_not_exist_is_said(load):
 def test_an_option_that_does_not_exist_is_said(load):
     with pytest.raises(ValueError, match="layers"):
         load("bertscore").compute(predictions=CANDIDATES, references=REFERENCES, layers=3)
+
+
+def test_the_documented_example_runs(minilm):
+    exec(documented("Hugging Face evaluate"), {})

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from integration_rows import BAD_NAMES, BAD_ROWS, CANDIDATES, REFERENCES, SEVERAL
+from integration_rows import BAD_NAMES, BAD_ROWS, CANDIDATES, REFERENCES, SEVERAL, documented
 
 import evalign
 from evalign.integrations.lm_eval import harness_metric
@@ -105,3 +105,7 @@ def test_several_targets_without_it_are_said(tmp_path):
     task = TASK.replace('"{{{{reference}}}}"', "several") + METRIC.format(name="chrf")
     with pytest.raises(ValueError, match="process_results"):
         evaluated(tmp_path, utils, task)
+
+
+def test_the_documented_example_runs(minilm):
+    exec(documented("lm-evaluation-harness"), {})

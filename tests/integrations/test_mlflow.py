@@ -2,7 +2,7 @@
 
 import pandas
 import pytest
-from integration_rows import BAD_NAMES, BAD_ROWS, CANDIDATES, REFERENCES, SEVERAL, SOURCES
+from integration_rows import BAD_NAMES, BAD_ROWS, CANDIDATES, REFERENCES, SEVERAL, SOURCES, documented
 
 import evalign
 
@@ -70,3 +70,7 @@ def test_a_bad_table_through_mlflow():
             data=pandas.DataFrame({"output": ["a", float("nan")], "gold": ["a", "b"]}),
             predictions="output", targets="gold", extra_metrics=[made("rouge1")],
         )  # fmt: skip
+
+
+def test_the_documented_example_runs(minilm):
+    exec(documented("MLflow"), {})

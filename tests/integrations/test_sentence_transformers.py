@@ -1,7 +1,7 @@
 """`AgreementEvaluator`: called by sentence-transformers it reports what the metric gives for the saved model."""
 
 import pytest
-from integration_rows import BAD_NAMES, BAD_ROWS, NOT_A_NUMBER
+from integration_rows import BAD_NAMES, BAD_ROWS, NOT_A_NUMBER, documented
 
 import evalign
 from evalign.stats.correlation import spearman
@@ -56,3 +56,7 @@ def test_bad_input_is_a_value_error_with_our_sentence(given, said):
 
     with pytest.raises(ValueError, match=said):
         AgreementEvaluator(*given)
+
+
+def test_the_documented_example_runs(minilm):
+    exec(documented("sentence-transformers"), {})

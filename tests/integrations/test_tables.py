@@ -2,7 +2,7 @@
 
 import pandas
 import pytest
-from integration_rows import BAD_NAMES, BAD_ROWS
+from integration_rows import BAD_NAMES, BAD_ROWS, documented
 
 import evalign
 from evalign.integrations.tables import add_scores, batch_scorer
@@ -81,3 +81,8 @@ def test_inside_dataset_map():
     bad = datasets.Dataset.from_dict(COLUMNS | {"candidate": [None, *COLUMNS["candidate"][1:]]})
     with pytest.raises(ValueError, match=r"candidates\[0\]: expected a string, found NoneType"):
         bad.map(batch_scorer("rougeL"), batched=True, batch_size=2)
+
+
+@pytest.mark.parametrize("heading", ["pandas and polars", "Hugging Face datasets"])
+def test_the_documented_example_runs(heading, minilm):
+    exec(documented(heading), {})

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from integration_rows import BAD_NAMES, BAD_ROWS, CANDIDATES, REFERENCES, SEVERAL, SOURCES
+from integration_rows import BAD_NAMES, BAD_ROWS, CANDIDATES, REFERENCES, SEVERAL, SOURCES, documented
 
 import evalign
 
@@ -110,3 +110,7 @@ def test_two_processes_compute_what_one_computes(tmp_path, split):
         corpus, segments = eval(out.strip().splitlines()[-1])
         assert corpus == pytest.approx(whole, abs=1e-9)
         assert segments == pytest.approx(rows, abs=1e-9)
+
+
+def test_the_documented_example_runs(minilm):
+    exec(documented("torchmetrics"), {})
