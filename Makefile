@@ -37,7 +37,7 @@ test-faults: .venv/.dev
 # and scipy have wheels for Python 3.11 and 3.12. The tests are those that mention none of the other libraries.
 LOWEST := .venv/lowest/bin/python
 CORE := $(addprefix tests/,matching stats text lexical metrics encoders analysis data render) tests/test_fuzz.py
-MORE := torch|transformers|nltk|rouge_score|textstat|pandas|pydantic|jsonschema|tiny|own_texts
+MORE := torch|transformers|nltk|rouge_score|textstat|pandas|pydantic|jsonschema|tiny|own_texts|rouge155
 test-lowest: .venv/bin/python
 	$(PYTHON) -m venv .venv/lowest
 	$(LOWEST) -m pip --quiet --disable-pip-version-check install $$($(PYTHON) tests/lowest_bounds.py) pytest hypothesis -e .
