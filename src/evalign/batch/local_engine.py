@@ -17,7 +17,7 @@ from typing import Any
 
 from evalign.batch.engine import DEATHS, deadly
 from evalign.batch.manifest import Entry
-from evalign.batch.memory_limit import memory_limit, share
+from evalign.batch.resources import memory_limit, share
 from evalign.batch.worker import Task, Work, Worker
 
 

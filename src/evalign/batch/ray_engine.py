@@ -21,8 +21,8 @@ from typing import Any
 from evalign.batch.engine import DEATHS, deadly
 from evalign.batch.job import JOB
 from evalign.batch.manifest import Entry
-from evalign.batch.memory_limit import memory_limit, share
 from evalign.batch.ray_cluster import Cluster
+from evalign.batch.resources import cores, memory_limit, share
 from evalign.batch.worker import SHARDS, Task, Work, Worker
 from evalign.batch.writing import PART, add_byte
 from evalign.encoders.loading import EMBEDDINGS, EMBEDDINGS_BYTES
@@ -52,7 +52,7 @@ class RayEngine:
         """The entries of all tasks."""
         if not tasks:
             return
-        data = self.cluster.start(cpus=self.threads * self.workers or os.cpu_count() or 1)
+        data = self.cluster.start(cpus=self.threads * self.workers or cores())
         actors = min(len(tasks), self.workers or self.cluster.room(self.threads, self.gpus))
         data.DataContext.get_current().execution_no_progress_timeout_s = self.patience  # before a dataset copies it
         limits = Limits(self.threads, self.gpus, self.memory)

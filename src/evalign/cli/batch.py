@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -20,6 +19,7 @@ from evalign.batch.merge import merge_shards
 from evalign.batch.outputs import ENCODERS
 from evalign.batch.ray_engine import PATIENCE, RayEngine
 from evalign.batch.report import job_document
+from evalign.batch.resources import cores
 from evalign.batch.run import Request, run_job
 from evalign.batch.summary import ERRORS, Summary, error_lines, summarise, write_summary
 from evalign.batch.worker import Work
@@ -54,7 +54,9 @@ def batch() -> None:
 @metrics_option
 @click.option("--engine", type=click.Choice(list(ENGINES)), default="local", show_default=True,
               help="Where workers run: processes of this machine, or actors of Ray (extra 'ray').")  # fmt: skip
-@click.option("--workers", type=click.IntRange(0, 4096), default=0, help="Workers; 0: one per core.")
+@click.option(
+    "--workers", type=click.IntRange(0, 4096), default=0, help="Workers; 0: as many as cores and --threads allow."
+)
 @click.option("--address", metavar="HOST:PORT", envvar="RAY_ADDRESS",
               help="Ray: the head node of a running cluster; without it, Ray is started here and ended.")  # fmt: skip
 @click.option("--gpus", type=click.FloatRange(0), default=0.0, help="Ray: GPUs of each worker, such as 1 or 0.5.")
@@ -89,7 +91,7 @@ def run(
     request = Request(inputs, work, shard_rows, input_format)
     most = int(memory * 2**30)
     options = {
-        "local": (workers or os.cpu_count() or 1, most),
+        "local": (workers or max(1, cores() // threads), most),
         "ray": (workers, threads, address, gpus, patience, most),
     }
     with ExitStack() as bar, closing(ENGINES[engine](*options[engine])) as where:

@@ -1,7 +1,7 @@
-"""Memory that a worker may take: an even share of the machine, or what it is told. What needs more raises MemoryError.
+"""What workers may take of the machine, or of the container they are in: cores, and memory as an even share.
 
-Without a limit, a shard that is too large would make the system swap, or end any of its programs. Linux only: elsewhere
-the data limit does not count what libraries allocate.
+What needs more memory raises MemoryError: without a limit, a shard that is too large would make the system swap, or end
+any of its programs. Linux only: elsewhere the data limit does not count what libraries allocate.
 """
 
 from __future__ import annotations
@@ -14,6 +14,16 @@ from pathlib import Path
 
 PART = 0.8  # of the machine's memory, for all workers together
 CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+CGROUP_CORES = "/sys/fs/cgroup/cpu.max"
+
+
+def cores() -> int:
+    """Cores that this process may use: those it is tied to, and no more than its container's quota."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with suppress(OSError, ValueError):  # no such file, or "max"
+        quota, period = map(int, Path(CGROUP_CORES).read_text("ascii").split())
+        usable = min(usable, quota // period)
+    return max(1, usable)
 
 
 def share(workers: int) -> int:
