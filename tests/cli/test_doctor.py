@@ -3,7 +3,7 @@
 import pytest
 
 from evalign import installed
-from evalign.cli import doctor
+from evalign.cli import doctor, models
 from evalign.cli.main import main
 
 
@@ -21,7 +21,8 @@ def test_everything_is_right(capsys, minilm):
 
 
 def test_what_is_missing_comes_with_its_command(capsys, monkeypatch):
-    monkeypatch.setattr(doctor, "local_directory", lambda _: None)
+    for command in (doctor, models):
+        monkeypatch.setattr(command, "local_directory", lambda _: None)
     monkeypatch.setattr(installed, "version_of", lambda library: None if library == "matplotlib" else "1.0")
     code, said = run(capsys, "doctor")
     assert code == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from evalign.cli.options import metric_names, parse_metric, stdout_console, threads_option
+from evalign.cli.options import metric_option, page_option, parse_metric, stdout_console, threads_option
 from evalign.errors import SpecError
 from evalign.matching.registry import every_name
 from evalign.metrics.bertscore import BERTScore
@@ -22,14 +22,10 @@ from evalign.render.terminal import alignment_picture
 @click.command()
 @click.argument("candidate")
 @click.argument("reference")
-@click.option("-m", "--metric", "spec", default="bertscore", show_default=True, metavar="SPEC",
-              shell_complete=metric_names)  # fmt: skip
+@metric_option
 @click.option("--matching", type=click.Choice([*every_name(), "all"]), help="Another matching, or all of them.")
 @click.option("--json", "as_json", is_flag=True, help="Tokens, matrix, cells and scores as a JSON document.")
-@click.option(
-    "--html", "page", type=click.Path(dir_okay=False, path_type=Path),
-    help="Write an interactive page with all matchings: one file, which opens offline.",
-)  # fmt: skip
+@page_option("Write an interactive page with all matchings: one file, which opens offline.")
 @threads_option
 def align(
     candidate: str, reference: str, spec: str, matching: str | None, as_json: bool, page: Path | None, threads: int
@@ -53,13 +49,10 @@ def align(
     if page is not None:
         write_html(alignment_document(every.alignments, every.skipped, str(metric), packed=True), page)
         click.echo(f"{page}: written", err=True)
-    if as_json:
-        document = (
-            alignment_document(every.alignments, every.skipped, str(metric))
-            if matching == "all"
-            else every.own.to_dict()
-        )
-        click.echo(json.dumps(document))
+    if as_json and matching == "all":
+        click.echo(json.dumps(alignment_document(every.alignments, every.skipped, str(metric))))
+    elif as_json:
+        click.echo(json.dumps(every.own.to_dict()))
     elif matching == "all":
         stdout_console().print(side_by_side(every.alignments))
     elif page is None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import click
 
-from evalign.cli.options import A_FILE, metric_names, parse_metric, stdout_console, threads_option
+from evalign.cli.options import A_FILE, metric_option, parse_metric, stdout_console, threads_option
 from evalign.data.text_lines import read_lines
 from evalign.errors import SpecError
 from evalign.metrics.baseline import Baseline, check_table_path
@@ -38,23 +38,14 @@ def get() -> None:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=A_FILE)
 @click.option("-o", "--output", required=True, metavar="FILE", type=A_FILE, help="The table (.tsv); notes go beside it "
               "as .json.")  # fmt: skip
-@click.option("-m", "--metric", "spec", default="bertscore", show_default=True, metavar="SPEC",
-              shell_complete=metric_names)  # fmt: skip
+@metric_option
 @click.option("--pairs", type=click.IntRange(1), default=DEFAULT_PAIRS, show_default=True, help="Unrelated pairs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the pairing.")
 @click.option("--layers", "more", multiple=True, metavar="4+6", help="A set of layers besides every single one.")
 @click.option("--about", default="", metavar="TEXT", help="Kept in the notes: what the texts are.")
 @threads_option
-def fit(
-    files: tuple[str, ...],
-    output: str,
-    spec: str,
-    pairs: int,
-    seed: int,
-    more: tuple[str, ...],
-    about: str,
-    threads: int,
-) -> None:
+def fit(files: tuple[str, ...], output: str, spec: str, pairs: int, seed: int, more: tuple[str, ...], about: str,
+        threads: int) -> None:  # fmt: skip
     """Score random unrelated pairs of the lines of FILE..., every layer in one pass.
 
     \b

@@ -24,7 +24,15 @@ from evalign.batch.run import Request, run_job
 from evalign.batch.summary import ERRORS, Summary, error_lines, summarise, write_summary
 from evalign.batch.worker import Work
 from evalign.cli.inputs import column_options
-from evalign.cli.options import A_FILE, embeddings_option, metrics_option, parse_metrics, print_result
+from evalign.cli.options import (
+    A_FILE,
+    embeddings_option,
+    file_path,
+    folder_path,
+    metrics_option,
+    parse_metrics,
+    print_result,
+)  # fmt: skip
 from evalign.data.rows import Columns
 from evalign.errors import FileFormatError
 from evalign.render.export import write_html
@@ -33,7 +41,7 @@ from evalign.render.score_tables import FORMATS
 
 STOPPED = 130
 ENGINES: dict[str, Callable[..., Engine]] = {"local": LocalEngine, "ray": RayEngine}
-folder_argument = click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+folder_argument = click.argument("folder", metavar="DIR", type=folder_path)
 
 
 @click.group()
@@ -49,7 +57,7 @@ def batch() -> None:
 
 @batch.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="IN...", type=A_FILE)
-@click.option("--out", "folder", required=True, metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+@click.option("--out", "folder", required=True, metavar="DIR", type=folder_path,
               help="The job's folder; the same command on it goes on where a run was stopped.")  # fmt: skip
 @metrics_option
 @click.option("--engine", type=click.Choice(list(ENGINES)), default="local", show_default=True,
@@ -149,7 +157,7 @@ def verify(folder: Path) -> None:
 
 @batch.command()
 @folder_argument
-@click.option("--out", "target", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+@click.option("--out", "target", metavar="FILE", type=file_path,
               help="The scored rows of all shards in input order; without it, only the summary is made.")  # fmt: skip
 def merge(folder: Path, target: Path | None) -> None:
     """Join the finished shards in DIR: one file, and summary.json."""
@@ -166,7 +174,7 @@ def merge(folder: Path, target: Path | None) -> None:
 
 @batch.command()
 @folder_argument
-@click.option("--html", "page", required=True, metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--html", "page", required=True, metavar="FILE", type=file_path)
 @click.option("--rows", "limit", type=click.IntRange(min=1), default=10_000, show_default=True,
               help="Of more rows, so many at even distances are shown, and the worst of each metric.")  # fmt: skip
 def report(folder: Path, page: Path, limit: int) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import click
-from rich.table import Table
 
 from evalign.analysis.rated_tables import rate
 from evalign.atomic_files import check_writable
@@ -21,52 +20,34 @@ from evalign.metrics.learned import with_threads
 from evalign.metrics.learned_file import LearnedFile
 from evalign.metrics.spec import format_spec
 from evalign.render.progress import progress
-from evalign.tuning.combine import (
-    Agreement,
-    Combination,
-    Combined,
-    combine,
-    expand_features,
-    sharing_text,
-)
+from evalign.render.tables import terminal_table
+from evalign.tuning.combine import Agreement, Combination, Combined, combine, expand_features, sharing_text
 from evalign.tuning.layers import RatedRows
 
 SHOWN = 12  # terms in the table
 
 
-@dataclass(frozen=True)
-class Rating:
-    """Which rating is learned, what keeps rows in one fold, and the ends of the scale if they are known."""
-
-    aspect: str | None = None
-    document: str | None = None
-    scale: tuple[float, float] | None = None
-
-
 def combine_command(
-    data: Sequence[str],
-    specs: Sequence[str],
-    output: str,
-    rating: Rating,
-    plan: Combination,
-    columns: Columns,
-    input_format: str | None = None,
-    threads: int = 0,
-) -> None:
-    """Trains on the rated rows of `data`, writes `output` and prints what was learned."""
+    data: Sequence[str], specs: Sequence[str], output: str, plan: Combination, columns: Columns,
+    input_format: str | None, threads: int, aspect: str | None, document: str | None,
+) -> None:  # fmt: skip
+    """Trains on the rated rows of `data`, writes `output` and prints what was learned.
+
+    `aspect` is the rating that is learned; rows with the same value in the field `document` stay in one fold.
+    """
     check_writable(Path(output))
     features = expand_features(specs)
-    extra = (rating.document,) if rating.document else ()
+    extra = (document,) if document else ()
     rows = [row for path in data for row in TableFile(path, replace(columns, extra=extra), input_format)]
     table = rate(InMemory(rows), [])
-    aspect = _aspect(rating.aspect, list(table.human))
-    documents = sharing_text(table.rows) if rating.document is None else table.labels(rating.document)
+    aspect = _aspect(aspect, list(table.human))
+    documents = sharing_text(table.rows) if document is None else table.labels(document)
     rated = RatedRows(table.rows, table.human[aspect], [""] * len(table.rows), documents)
-    plan = replace(plan, scale=rating.scale, human=aspect)
+    plan = replace(plan, human=aspect)
     run = _run(rated, features, plan)
     _check_unused(output, run)
     with progress("looking at rows", len(table.rows)) as advance:
-        made = combine(rated, [with_threads(one, threads) for one in features], plan, advance)
+        made = combine(rated, [with_threads(feature, threads) for feature in features], plan, advance)
     file = replace(made.file, trained={**made.file.trained, "run": run})
     file.save(output)
     _show(made, {**table.left_out, **made.left_out})
@@ -105,12 +86,8 @@ def _check_unused(output: str, run: str) -> None:
 def _show(made: Combined, left_out: dict[str, int]) -> None:
     said = made.file.trained
     heaviest = sorted(made.file.terms, key=lambda term: -abs(term.weight))
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("feature", no_wrap=True)
-    table.add_column("weight per standard deviation", justify="right", no_wrap=True)
-    for term in heaviest[:SHOWN]:
-        table.add_row(term.feature, f"{term.weight:+.4f}")
-    stdout_console().print(table)
+    lines = [(term.feature, f"{term.weight:+.4f}") for term in heaviest[:SHOWN]]
+    stdout_console().print(terminal_table(("feature", "weight per standard deviation"), "wn", lines))
     if len(heaviest) > SHOWN:
         click.echo(f"and {len(heaviest) - SHOWN} more")
     click.echo(

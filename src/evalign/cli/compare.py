@@ -9,15 +9,9 @@ import click
 from evalign.analysis.comparison.regressions import Limits, Regression, regressions
 from evalign.analysis.comparison.run import compare_sources
 from evalign.analysis.comparison.values import TESTS, ComparisonPlan, SystemComparison
-from evalign.cli.corpus_page import PageRows, page_option, read_twice
+from evalign.cli.corpus_page import PageRows, corpus_page_option, read_twice
 from evalign.cli.inputs import Given, field_options, file_options
-from evalign.cli.options import (
-    embeddings_option,
-    format_option,
-    metrics_option,
-    print_result,
-    threads_option,
-)
+from evalign.cli.options import embeddings_option, format_option, metrics_option, print_result, threads_option
 from evalign.data.row_pairing import ID, TEXT
 from evalign.errors import SpecError
 from evalign.render.comparison_tables import FORMATS
@@ -49,7 +43,7 @@ SOME_FAILED, WORSE = 3, 4
 @click.option("--fail-if-worse", "limits", multiple=True, metavar="LIMIT", help="Exit code 4 if a system is worse than "
               "the baseline by more than this, significantly. A number, or METRIC=NUMBER; repeatable.")  # fmt: skip
 @format_option(FORMATS)
-@page_option
+@corpus_page_option
 @field_options
 @embeddings_option
 @threads_option

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
 from evalign.analysis.comparison.values import SystemComparison
 from evalign.analysis.scoring import Result
+from evalign.cli.options import page_option
 from evalign.data.rows import InMemory, RowSource
 from evalign.metrics.base import Metric
 from evalign.render.documents import scores_document
 from evalign.render.export import write_html
 from evalign.types import Segment
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def page_option(function: Function) -> Function:
-    """`--html FILE`, as `page`."""
-    return click.option(
-        "--html", "page", type=click.Path(dir_okay=False, path_type=Path),
-        help="Write an interactive report of all rows: one file, which opens offline.",
-    )(function)  # fmt: skip
+corpus_page_option = page_option("Write an interactive report of all rows: one file, which opens offline.")
 
 
 def read_twice(inputs: Sequence[RowSource]) -> list[RowSource]:
     """Sources whose rows can be read again for their texts; streams are kept in memory."""
-    return [one if one.rereadable else InMemory(list(one)) for one in inputs]
+    return [source if source.rereadable else InMemory(list(source)) for source in inputs]
 
 
 class PageRows:
@@ -47,7 +39,7 @@ class PageRows:
 
     def write(self, path: Path, inputs: Sequence[RowSource], comparison: SystemComparison | None = None) -> None:
         """Reads the rows once more for their texts."""
-        rows = (row for one in inputs for row in one)
+        rows = (row for source in inputs for row in source)
         results = [result.to_dict() for result in self._results.values()]
         told = comparison.to_dict() if comparison is not None else None
         write_html(scores_document(self.metrics, results, rows, list(self._segments.values()), told), path)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import click
-from rich.table import Table
 from rich.text import Text
 
 from evalign.atomic_files import cache_folder
+from evalign.cli.models import known_places
 from evalign.cli.options import stdout_console
 from evalign.encoders.locating import local_directory
 from evalign.encoders.pinned_models import KNOWN
@@ -19,26 +18,14 @@ from evalign.errors import EvalignError
 from evalign.installed import deciding_versions, extras
 from evalign.metrics.registry import metric
 from evalign.render.progress import progress
+from evalign.render.tables import terminal_table
 from evalign.version import __version__
 
 CANDIDATE, REFERENCE = "The bank raised interest rates again.", "Once more, the central bank increased rates."
 EXPECTED = {"chrf": 24.0986, "rougeL": 0.4615, "bertscore": 0.7637, "lisascore": 0.6775, "moverscore": 0.5813}
 WITHOUT_MODEL = ("chrf", "rougeL")
 NEAR = 2e-4
-
-
-@dataclass(frozen=True)
-class Check:
-    """A metric of the self-test and what came of it."""
-
-    metric: str
-    expected: float
-    found: float | str
-
-    @property
-    def right(self) -> bool:
-        """Whether the score is the expected one."""
-        return not isinstance(self.found, str) and abs(self.found - self.expected) <= NEAR
+RIGHT, WRONG = "right", "WRONG"
 
 
 @click.command()
@@ -50,24 +37,15 @@ def doctor() -> int:
     console = stdout_console()
     system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     console.print(Text(f"evalign {__version__}, Python {platform.python_version()}, {system}", style="bold"))
-    versions = ", ".join(f"{name} {found or 'missing'}" for name, found in deciding_versions().items())
+    versions = ", ".join(f"{name} {version or 'missing'}" for name, version in deciding_versions().items())
     console.print(Text(f"Scores depend on: {versions}."))
     console.print(Text(f"Cache: {cache_folder()}\n"))
-    console.print(_table(("extra", "state", "libraries"), _extra_rows()), "")
-    console.print(_table(("model", "where"), _model_rows()), "")
+    console.print(terminal_table(("extra", "state", "libraries"), "fff", _extra_rows()), "")
+    console.print(terminal_table(("model", "where"), "ff", known_places()), "")
     with progress("testing"):
         checks = list(_checks())
-    console.print(_table(("self-test", "score", "expected", ""), _check_rows(checks)))
-    return 0 if all(check.right for check in checks) else 3
-
-
-def _table(columns: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
+    console.print(terminal_table(("self-test", "score", "expected", ""), "ffff", checks))
+    return 0 if all(verdict == RIGHT for *_, verdict in checks) else 3
 
 
 def _extra_rows() -> Iterator[tuple[str, ...]]:
@@ -76,26 +54,18 @@ def _extra_rows() -> Iterator[tuple[str, ...]]:
         yield extra.name, state, ", ".join(extra.missing or extra.libraries)
 
 
-def _model_rows() -> Iterator[tuple[str, ...]]:
-    for model in KNOWN.values():
-        place = local_directory(model)
-        yield model.name, str(place) if place else f"not here: evalign models get {model.name}"
-
-
-def _checks() -> Iterator[Check]:
-    """One pair with every metric whose model is here."""
+def _checks() -> Iterator[tuple[str, str, str, str]]:
+    """One pair with every metric whose model is here: the metric, its score, the expected one, and the verdict."""
     here = local_directory(KNOWN["minilm"]) is not None
     for name, expected in EXPECTED.items():
         if not here and name not in WITHOUT_MODEL:
             continue
+        verdict = WRONG
         try:
             scorer = metric(name)
-            yield Check(name, expected, float(scorer.score([CANDIDATE], [REFERENCE])[scorer.main][0]))
+            score = float(scorer.score([CANDIDATE], [REFERENCE])[scorer.main][0])
+            shown = f"{score:.4f}"
+            verdict = RIGHT if abs(score - expected) <= NEAR else WRONG
         except EvalignError as error:
-            yield Check(name, expected, str(error))
-
-
-def _check_rows(checks: list[Check]) -> Iterator[tuple[str, ...]]:
-    for check in checks:
-        found = check.found if isinstance(check.found, str) else f"{check.found:.4f}"
-        yield check.metric, found, f"{check.expected:.4f}", "right" if check.right else "WRONG"
+            shown = str(error)
+        yield name, shown, f"{expected:.4f}", verdict

@@ -6,18 +6,16 @@ import time
 from pathlib import Path
 
 import click
-from rich.table import Table
 
-from evalign.cli.options import stdout_console
+from evalign.cli.options import folder_path, stdout_console
 from evalign.encoders.embedding_store import clear as clear_store
 from evalign.encoders.embedding_store import damaged_packs, stored_vectors
 from evalign.encoders.loading import EMBEDDINGS, cache_bytes
 from evalign.errors import FileFormatError
 from evalign.render.progress import progress
+from evalign.render.tables import terminal_table
 
-folder_argument = click.argument(
-    "folder", metavar="DIR", envvar=EMBEDDINGS, type=click.Path(file_okay=False, path_type=Path)
-)
+folder_argument = click.argument("folder", metavar="DIR", envvar=EMBEDDINGS, type=folder_path)
 
 
 @click.group()
@@ -38,13 +36,11 @@ def embeddings() -> None:
 def info(folder: Path) -> None:
     """Say what DIR holds, encoder by encoder, the last used first."""
     stored = stored_vectors(folder)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("encoder", "layers", "precision", "packs", "texts", "MB", "last used"):
-        table.add_column(column, justify="right" if column in ("packs", "texts", "MB") else "left")
+    lines = []
     for encoder in stored:
         described = encoder.described
         layers = described.get("layers", [])
-        table.add_row(
+        lines.append((
             str(described.get("weights", "not known"))[:12],
             ", ".join(map(str, layers)) if len(layers) < 6 else f"{layers[0]} to {layers[-1]}",
             str(described.get("precision", "")),
@@ -52,9 +48,10 @@ def info(folder: Path) -> None:
             str(encoder.texts),
             f"{encoder.size / 2**20:.1f}",
             time.strftime("%Y-%m-%d %H:%M", time.localtime(encoder.used)) if encoder.used else "",
-        )
+        ))  # fmt: skip
     if stored:
-        stdout_console().print(table)
+        columns = ("encoder", "layers", "precision", "packs", "texts", "MB", "last used")
+        stdout_console().print(terminal_table(columns, "lllrrrl", lines))
     size = sum(encoder.size for encoder in stored) / 2**20
     click.echo(f"{size:.1f} MB of at most {cache_bytes() / 2**20:.0f} MB; the packs used longest ago go first")
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from evalign.atomic_files import whole_file
-from evalign.cli.options import metric_names, parse_metric, stdout_console, threads_option
+from evalign.cli.options import metric_option, page_option, parse_metric, stdout_console, threads_option
 from evalign.encoders.lstm.file import demonstration_file
 from evalign.errors import SpecError
 from evalign.metrics.bartscore import BARTScore
@@ -26,38 +26,18 @@ from evalign.render.progress import progress
 @click.command()
 @click.argument("candidate", required=False)
 @click.argument("reference", required=False)
-@click.option("-m", "--metric", "spec", default="bertscore", show_default=True, metavar="SPEC",
-              shell_complete=metric_names)  # fmt: skip
-@click.option(
-    "--all", "every", is_flag=True, help="With -m rouge: every ROUGE variant on this pair, one after the other."
-)
+@metric_option
+@click.option("--all", "every", is_flag=True,
+              help="With -m rouge: every ROUGE variant on this pair, one after the other.")  # fmt: skip
 @click.option("-s", "--source", help="The source text, which sari compares with and idf=sources counts.")
-@click.option(
-    "--lstm",
-    "cell",
-    is_flag=False,
-    flag_value="",
-    metavar="[FILE]",
-    help="Trace an LSTM's gates word by word: of a trained file, or of the small one that comes along.",
-)
+@click.option("--lstm", "cell", is_flag=False, flag_value="", metavar="[FILE]", help="Trace an LSTM's gates word "
+              "by word: of a trained file, or of the small one that comes along.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The trace of --lstm as JSON.")
-@click.option(
-    "--html", "page", type=click.Path(dir_okay=False, path_type=Path),
-    help="Write bartscore's log-probabilities, the trace of --lstm, or the lessons of -m rouge --all as a page that "
-    "opens offline.",
-)  # fmt: skip
+@page_option("Write bartscore's log-probabilities, the trace of --lstm, or the lessons of -m rouge --all as a page "
+             "that opens offline.")  # fmt: skip
 @threads_option
-def explain(
-    candidate: str | None,
-    reference: str | None,
-    spec: str,
-    every: bool,
-    source: str | None,
-    cell: str | None,
-    as_json: bool,
-    page: Path | None,
-    threads: int,
-) -> None:
+def explain(candidate: str | None, reference: str | None, spec: str, every: bool, source: str | None, cell: str | None,
+            as_json: bool, page: Path | None, threads: int) -> None:  # fmt: skip
     """Show a metric's arithmetic, step by step.
 
     \b

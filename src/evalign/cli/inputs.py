@@ -117,13 +117,10 @@ def column_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return _added(gathered, FIELDS)
 
 
-def human_option(function: Function) -> Function:
-    """`--human-field`, for commands that read ratings; stands above `column_options`."""
-    return click.option(
-        "--human-field", default="human", show_default=True, help="Field of DATA with a number, or named ratings."
-    )(function)
-
-
+# For commands that read ratings; stands above `column_options`.
+human_option = click.option(
+    "--human-field", default="human", show_default=True, help="Field of DATA with a number, or named ratings."
+)
 FILES = (
     click.argument("data", nargs=-1, metavar="[DATA]", type=A_FILE, callback=lambda *given: _one_table(*given)),
     click.option(

@@ -9,12 +9,13 @@ from rich.table import Table
 
 from evalign.analysis.rated_tables import rate
 from evalign.cli.inputs import column_options, human_option
-from evalign.cli.options import A_FILE, embeddings_option, metric_names, parse_metric, stdout_console, threads_option
+from evalign.cli.options import A_FILE, embeddings_option, metric_option, parse_metric, stdout_console, threads_option
 from evalign.data.rows import Columns, InMemory, TableFile
 from evalign.errors import SpecError
 from evalign.metrics.token_metric import TokenMetric
 from evalign.render.agreement.tables import interval
 from evalign.render.progress import progress
+from evalign.render.tables import terminal_table
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.correlation import CORRELATIONS
 from evalign.tuning.grid import CHOICES, depth, layer_choices
@@ -28,8 +29,7 @@ def layers() -> None:
 
 @layers.command()
 @click.argument("data", nargs=-1, required=True, type=A_FILE)
-@click.option("-m", "--metric", "spec", default="bertscore", show_default=True, metavar="SPEC",
-              shell_complete=metric_names)  # fmt: skip
+@metric_option
 @click.option("--try", "kind", type=click.Choice(CHOICES), default="runs", show_default=True,
               help="Single layers, runs of neighbours, or all sets (small models).")  # fmt: skip
 @click.option("--by", metavar="FIELD", help="Correlate within groups, such as lp, and average.")
@@ -84,10 +84,7 @@ def tune(data: tuple[str, ...], spec: str, kind: str, by: str | None, document: 
 
 
 def _table(tuned: TunedLayers, top: int) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("layers", no_wrap=True)
-    table.add_column(tuned.statistic, justify="right", no_wrap=True)
     single = [choice for choice in tuned.choices if "+" not in choice]
-    for choice in dict.fromkeys([*list(tuned.choices)[:top], *single]):
-        table.add_row(choice, interval(tuned.choices[choice]))
-    return table
+    shown = dict.fromkeys([*list(tuned.choices)[:top], *single])
+    lines = [(choice, interval(tuned.choices[choice])) for choice in shown]
+    return terminal_table(("layers", tuned.statistic), "wn", lines)

@@ -10,6 +10,7 @@ from evalign.cli.options import metric_names, stdout_console
 from evalign.metrics.base import Metric
 from evalign.metrics.options import default_text, option_fields
 from evalign.metrics.registry import METRICS, metric
+from evalign.render.tables import terminal_table
 
 
 @click.command()
@@ -32,23 +33,20 @@ def metrics(name: str | None) -> None:
 
 
 def _overview() -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("metric", "fields", "range", "better", "needs", "empty text", "several references", "what it is"):
-        table.add_column(column, overflow="fold")
-    for one in map(metric, METRICS):
-        low, high = one.bounds
-        several = next((item.default for item in option_fields(one) if item.name == "multiref"), "-")
-        table.add_row(
-            one.name, " ".join(one.fields), f"{low:g} to {high:g}", "higher" if one.higher_is_better else "lower",
-            " ".join(one.needs) or "-", f"{one.worst:g}", str(several), Text(one.about),
-        )  # fmt: skip
-    return table
+    columns = ("metric", "fields", "range", "better", "needs", "empty text", "several references", "what it is")
+    lines = []
+    for listed in map(metric, METRICS):
+        low, high = listed.bounds
+        several = next((item.default for item in option_fields(listed) if item.name == "multiref"), "-")
+        better = "higher" if listed.higher_is_better else "lower"
+        lines.append((listed.name, " ".join(listed.fields), f"{low:g} to {high:g}", better,
+                      " ".join(listed.needs) or "-", f"{listed.worst:g}", str(several), listed.about))  # fmt: skip
+    return terminal_table(columns, "f" * len(columns), lines)
 
 
 def _options(chosen: Metric) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("option", "default", "values", "what it is"):
-        table.add_column(column, overflow="fold")
-    for item in option_fields(chosen):
-        table.add_row(item.name, default_text(item), " ".join(item.metadata["choices"]), Text(item.metadata["about"]))
-    return table
+    lines = [
+        (item.name, default_text(item), " ".join(item.metadata["choices"]), item.metadata["about"])
+        for item in option_fields(chosen)
+    ]
+    return terminal_table(("option", "default", "values", "what it is"), "ffff", lines)

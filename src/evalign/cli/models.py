@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
-from rich.table import Table
 from rich.text import Text
 
 from evalign.cli.options import stdout_console
@@ -13,6 +14,7 @@ from evalign.encoders.locating import cached_repositories, local_directory
 from evalign.encoders.pinned_models import KNOWN, tuned_layers
 from evalign.errors import ModelNotFoundError, nearest
 from evalign.render.progress import progress
+from evalign.render.tables import terminal_table
 
 
 @click.group(invoke_without_command=True)
@@ -22,22 +24,21 @@ def models(context: click.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     console = stdout_console()
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("model", "layer", "where", "what it is"):
-        table.add_column(column, overflow="fold")
-    for model in KNOWN.values():
-        place = local_directory(model)
-        where = str(place) if place else f"not here: evalign models get {model.name}"
-        table.add_row(model.name, model.layer, Text(where), model.about)
-    for repository, place in cached_repositories():
-        layer = tuned_layers().get(repository)
-        table.add_row(repository, "-" if layer is None else str(layer), Text(str(place)), "in the Hugging Face cache")
-    console.print(table)
+    lines = [(name, KNOWN[name].layer, place, KNOWN[name].about) for name, place in known_places()]
+    for repository, folder in cached_repositories():
+        lines.append((repository, str(tuned_layers().get(repository, "-")), str(folder), "in the Hugging Face cache"))
+    console.print(terminal_table(("model", "layer", "where", "what it is"), "ffff", lines))
     note = (
         f"\nAny directory or hub name with safetensors works as model=NAME: {', '.join(FAMILIES)} without torch, all "
         f"others with the extra 'torch'. {len(tuned_layers())} hub models have a tuned layer: evalign models layers"
     )
     console.print(Text(note, style="dim"))
+
+
+def known_places() -> Iterator[tuple[str, str]]:
+    """Every model that has a short name, and where it is or how to get it."""
+    for model in KNOWN.values():
+        yield model.name, str(local_directory(model) or f"not here: evalign models get {model.name}")
 
 
 @models.command()

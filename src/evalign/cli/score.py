@@ -13,15 +13,9 @@ import click
 from evalign.analysis.row_bootstrap import RowBootstrap
 from evalign.analysis.scoring import Result, score_source
 from evalign.atomic_files import whole_file
-from evalign.cli.corpus_page import PageRows, page_option, read_twice
+from evalign.cli.corpus_page import PageRows, corpus_page_option, read_twice
 from evalign.cli.inputs import Given, field_options, file_options
-from evalign.cli.options import (
-    embeddings_option,
-    format_option,
-    metrics_option,
-    print_result,
-    threads_option,
-)
+from evalign.cli.options import embeddings_option, format_option, metrics_option, print_result, threads_option
 from evalign.data.rows import RowSource
 from evalign.data.text_lines import STDIN
 from evalign.errors import SpecError
@@ -41,7 +35,7 @@ Emit = Callable[[Result, Segment], None]
 @click.option("--segments", metavar="FILE", help="Every row's scores, as JSON lines; '-': inside --format json or tsv.")
 @click.option("--bootstrap", "samples", type=click.IntRange(100, 100_000), metavar="N",
               help="95 % intervals of means and corpus scores, from N resamples of rows.")  # fmt: skip
-@page_option
+@corpus_page_option
 @field_options
 @embeddings_option
 @threads_option

@@ -133,7 +133,11 @@ def train(context: click.Context, /, data: tuple[str, ...], output: str, columns
     mode = modes[0] if modes else "encoder"
     _refuse_unused(context, UNUSED[mode])
     if mode == "combine":
-        _combine(data, output, (columns, input_format), {"aspect": aspect, "seed": seed, "threads": threads} | given)
+        from evalign.cli.combine import combine_command
+        from evalign.tuning.combine import Combination
+
+        plan = Combination(given["folds"], seed, given["nonnegative"], given["scale"])
+        combine_command(data, given["specs"], output, plan, columns, input_format, threads, aspect, given["document"])
         return
     if mode == "adapter":
         pairs = read_files(data, _numbers(given["weights"]), columns, input_format, aspect)
@@ -208,15 +212,6 @@ def _numbers(text: str | None) -> list[float]:
         return [float(part) for part in (text or "").split(",") if text]
     except ValueError:
         raise SpecError(f"--weights {text}: expected numbers with commas between them, as in 1,0.5") from None
-
-
-def _combine(data: tuple[str, ...], output: str, table: tuple[Columns, str | None], given: Mapping[str, Any]) -> None:
-    from evalign.cli.combine import Rating, combine_command
-    from evalign.tuning.combine import Combination
-
-    rating = Rating(given["aspect"], given["document"], given["scale"])
-    plan = Combination(given["folds"], given["seed"], given["nonnegative"])
-    combine_command(data, given["specs"], output, rating, plan, *table, given["threads"])
 
 
 def _refuse_unused(context: click.Context, unused: tuple[str, ...]) -> None:
