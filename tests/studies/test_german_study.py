@@ -36,6 +36,7 @@ from evalign.studies.german.systems import (
     LISASCORE,
     MOVERSCORE,
     POOLINGS,
+    Scored,
     System,
     pooled,
     score_systems,
@@ -67,14 +68,14 @@ def study(model):
 def test_metrics_of_words_are_the_librarys_own(study, name):
     spec = LEXICAL[name].format(language="de")
     expected = library(evalign.metric(spec), study.rows) / (100 if name == "BLEU" else 1)
-    assert system(study, name).scored.scores == pytest.approx(expected, abs=1e-12)
+    assert system(study, name).scores == pytest.approx(expected, abs=1e-12)
     assert expected.max() <= 1
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_sentence_bert_is_the_librarys_own(study, model, pooling):
     expected = library(evalign.metric(f'sbert(model="{model}", pooling={pooling})'), study.rows)
-    assert system(study, pooled(pooling)).scored.scores == pytest.approx(expected, abs=1e-5)
+    assert system(study, pooled(pooling)).scores == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_sentence_bert_is_the_librarys_own(study, model, pooling):
 )
 def test_token_metrics_are_the_librarys_own_of_the_last_layer(study, model, name, spec):
     expected = library(evalign.metric(f'{spec}(model="{model}", layer=last)'), study.rows)
-    assert system(study, name).scored.scores == pytest.approx(expected, abs=1e-5)
+    assert system(study, name).scores == pytest.approx(expected, abs=1e-5)
 
 
 def scores_of(metric, judged):
@@ -147,7 +148,7 @@ def test_idf_over_references_when_asked(model):
 
 def test_errors_by_hand(study):
     for one in study.verdict.systems:
-        residuals = np.clip(one.scored.scores, 0, 1) - study.rows.human / 4
+        residuals = np.clip(one.scores, 0, 1) - study.rows.human / 4
         assert one.value(RMSE) == pytest.approx(100 * math.sqrt((residuals**2).mean()))
         assert one.value(MAE) == pytest.approx(100 * np.abs(residuals).mean())
         assert one.offset == pytest.approx(residuals.mean())
@@ -168,10 +169,10 @@ def test_correlations_and_their_intervals_over_documents(study):
     documents = [row.source for row in study.rows.rows]
     for one in study.verdict.systems:
         for name in CORRELATIONS:
-            rated = Rated(one.scored.scores, study.rows.shares, documents)
+            rated = Rated(one.scores, study.rows.shares, documents)
             expected = level_agreement(rated, name, "segment", RESAMPLING)
             assert one.estimates[name] == expected
-            assert expected.value == pytest.approx(correlation(name)(one.scored.scores, study.rows.human))
+            assert expected.value == pytest.approx(correlation(name)(one.scores, study.rows.human))
 
 
 def test_ratings_are_mapped_to_the_scale(model):
@@ -333,15 +334,15 @@ def test_a_tuned_encoder_is_scored_with_the_same_layer(model, tuned_plan, tmp_pa
     study = run_german([model], example(), tuned_plan, steps)
     tuned = study.tuned["tiny-bert"]
     assert len(tuned.epochs) == 3  # the start, and two epochs
-    layers = {str(one.scored.system.metric.layer) for one in study.verdict.systems if one.name.startswith("BERTScore")}
+    layers = {str(one.metric.layer) for one in study.verdict.systems if one.name.startswith("BERTScore")}
     assert layers == {"last"}
     for name, metric in (
         ("Sentence-BERT, mean, fine-tuned", evalign.metric(f'sbert(model="{tuned.directory}")')),
         ("BERTScore, fine-tuned", BERTScore(model=str(tuned.directory), layer="3")),
     ):
-        found = system(study, name).scored.scores
+        found = system(study, name).scores
         assert found == pytest.approx(library(metric, study.rows), abs=1e-5)
-        before = system(study, name.replace(", fine-tuned", "")).scored.scores
+        before = system(study, name.replace(", fine-tuned", "")).scores
         assert np.abs(found - before).max() > 1e-3
     assert system(study, "BERTScore, fine-tuned + IDF")
 
@@ -404,7 +405,7 @@ def test_other_ratings_use_the_same_scores_and_other_numbers(model, tmp_path, mo
     turned = [replace(row, human=5 - row.human) for row in rows()]
     second = run_german([model], judged_rows("a", turned, RowChoice()), PLAN, steps)
     for one, other in zip(first.verdict.systems, second.verdict.systems, strict=True):
-        assert one.scored.scores.tolist() == other.scored.scores.tolist()
+        assert one.scores.tolist() == other.scores.tolist()
         if one.value("pearson") is not None:
             assert other.value("pearson") == pytest.approx(-one.value("pearson"))
 
@@ -419,12 +420,13 @@ def test_going_on_with_some_blocks_gives_the_same_bits(model, tmp_path, monkeypa
             file.unlink()
     again = run_german([model], judged, PLAN, Steps(tmp_path))
     for one, other in zip(whole.verdict.systems, again.verdict.systems, strict=True):
-        assert one.scored.scores.tolist() == other.scored.scores.tolist()
+        assert one.scores.tolist() == other.scores.tolist()
 
 
 def test_systems_keep_their_order_in_the_numbers(study):
     """Numbers are stored in a list: a system must get its own."""
-    backwards = [one.scored for one in study.verdict.systems][::-1]
+    scored = ("name", "model", "metric", "signature", "scores", "flags")
+    backwards = [Scored(*(getattr(one, field) for field in scored)) for one in study.verdict.systems[::-1]]
     verdict = judge_systems(backwards, study.rows, RESAMPLING, Steps(None))
     for one, other in zip(verdict.systems, study.verdict.systems[::-1], strict=True):
         assert one.name == other.name

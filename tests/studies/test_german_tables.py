@@ -14,7 +14,7 @@ from evalign.render.study.page import save_study
 from evalign.stats.effect import rating_residuals
 from evalign.studies.german import study as german_study
 from evalign.studies.german.agreement import RMSE, Verdict, error_contrast
-from evalign.studies.german.corpus import Spread, describe
+from evalign.studies.german.corpus import describe
 from evalign.studies.german.data import RowChoice, judged_rows, training_pairs
 from evalign.studies.german.error_formulas import FORMULAS, formula_plate, scales, try_formulas
 from evalign.studies.german.page import german_page
@@ -43,7 +43,7 @@ def test_rescaled_is_the_librarys_rescaling_by_unrelated_references(every_layer,
     texts = {text for row in judged.rows for text in row.references}
     fit_baseline(BERTScore(model="fake"), texts, 1000).save(tmp_path / "baseline.tsv")
     expected = library(BERTScore(model="fake", layer="last", rescale=str(tmp_path / "baseline.tsv")), judged)
-    assert system(every_layer, RESCALED).scored.scores == pytest.approx(expected, abs=1e-5)
+    assert system(every_layer, RESCALED).scores == pytest.approx(expected, abs=1e-5)
     plain, moved = (system(every_layer, name) for name in ("BERTScore", RESCALED))
     assert moved.pearson == pytest.approx(plain.pearson)
     assert moved.value(RMSE) != pytest.approx(plain.value(RMSE), abs=0.5)
@@ -54,7 +54,7 @@ def test_all_layers_are_the_librarys_own(every_layer):
     assert len(scores) == 5
     for layer in (0, 2, 4):
         assert scores[layer] == pytest.approx(library(BERTScore(model="fake", layer=layer), every_layer.rows), abs=1e-6)
-    assert scores[-1] == pytest.approx(system(every_layer, "BERTScore").scored.scores, abs=1e-6)
+    assert scores[-1] == pytest.approx(system(every_layer, "BERTScore").scores, abs=1e-6)
     (table,) = plate(every_layer, "layers").tables
     assert [line[:2] for line in table.lines] == [("fake", str(layer)) for layer in range(5)]
 
@@ -95,13 +95,14 @@ def test_corpus_by_hand():
             for row in rows(candidate="x" * 5, references=("y" * 10, "z" * 20))]  # fmt: skip
     corpus = describe(judged_rows("made", data, RowChoice()))
     assert (corpus.rows, corpus.sources) == (6, 2)
-    assert corpus.candidates == Spread(2, 3, 4)
-    assert corpus.characters == Spread(100, 100, 100)
-    assert corpus.reference_share == Spread(0.1, pytest.approx(0.15), 0.2)
-    assert corpus.candidate_share == Spread(0.05, pytest.approx(0.05), 0.05)
+    assert corpus.spreads["candidates to a source"] == (2, 3, 4)
+    assert corpus.spreads["characters of a source"] == (100, 100, 100)
+    assert corpus.spreads["reference, share of its source"] == (0.1, pytest.approx(0.15), 0.2)
+    assert corpus.spreads["candidate, share of its source"] == (0.05, pytest.approx(0.05), 0.05)
     assert corpus.lower == 4 / 5  # x, y, z and s, but not T
     assert not corpus.of_the_task
-    assert describe(judged_rows("none", rows(source=None), RowChoice())).characters is None
+    without = describe(judged_rows("none", rows(source=None), RowChoice()))
+    assert set(without.spreads) == {"characters of a reference", "characters of a candidate"}
 
 
 def task_like():
@@ -121,7 +122,7 @@ def test_the_error_formula_is_looked_for_on_the_tasks_own_data_only(every_layer)
     rmse = by_name["RMSE", "rating from 1 to 5"]
     bleu = system(study, "BLEU")
     assert rmse.errors["BLEU"] == pytest.approx(bleu.value(RMSE))
-    score, rated = np.clip(bleu.scored.scores, 0, 1), study.rows.human / 5
+    score, rated = np.clip(bleu.scores, 0, 1), study.rows.human / 5
     assert by_name["mean percent of the rating", "rating / 5"].errors["BLEU"] == pytest.approx(
         100 * np.mean(np.abs(score - rated) / rated)
     )
@@ -182,13 +183,13 @@ def test_verdicts_follow_from_the_csv_files(every_layer, tmp_path):
 
 def test_an_error_contrast_is_a_difference_of_errors_with_its_own_interval(every_layer):
     first, second = (system(every_layer, name) for name in ("BLEU", "ROUGE-1"))
-    terms = [(1.0, first.scored.scores), (-1.0, second.scored.scores)]
+    terms = [(1.0, first.scores), (-1.0, second.scores)]
     found = error_contrast(terms, every_layer.rows, PLAN.resampling)
     assert found.value == pytest.approx(first.value(RMSE) - second.value(RMSE))
     assert found.low < found.value < found.high
     widths = [one.estimates[RMSE].high - one.estimates[RMSE].low for one in (first, second)]
     assert found.high - found.low < sum(widths)  # the same draws for both
-    raw, _ = rating_residuals(first.scored.scores, every_layer.rows.shares)
+    raw, _ = rating_residuals(first.scores, every_layer.rows.shares)
     assert first.value(RMSE) == pytest.approx(100 * np.sqrt((raw**2).mean()))
 
 

@@ -5,9 +5,11 @@ import csv
 import pytest
 
 from evalign.render.study.page import StudyPage, StudyTable, save_study
-from evalign.studies.ledger import FAILS, HOLDS, UNTESTED, Claim, Measured, counted, judge, ledger
+from evalign.studies.ledger import FAILS, HOLDS, UNTESTED, Claim, Measured, Untestable, counted, judge, ledger
 
-CLAIM = Claim("L0", "one thing is larger than another")
+
+def judged(measured, lacking="nothing was measured", note=""):
+    return judge(Claim("L0", "one thing is larger than another", lambda study: study, lacking, note), measured)
 
 
 @pytest.mark.parametrize(
@@ -29,21 +31,28 @@ CLAIM = Claim("L0", "one thing is larger than another")
     ],
 )
 def test_verdicts_follow_from_intervals(measured, verdict):
-    assert judge(CLAIM, measured, "no data").verdict == verdict
+    assert judged(measured, "no data").verdict == verdict
 
 
 def test_the_reason_names_the_number_that_failed():
-    found = judge(
-        CLAIM, [Measured("a", 0.2, 0.1, 0.3, above=0), Measured("b", 0.2, -0.1, 0.3, above=0)], note="Few rows"
-    )
+    found = judged([Measured("a", 0.2, 0.1, 0.3, above=0), Measured("b", 0.2, -0.1, 0.3, above=0)], note="Few rows")
     assert found.why == "b is not sure to be above 0. Few rows"
-    refuted = judge(CLAIM, [Measured("a", 0.2, -0.1, 0.3, above=0), Measured("b", -0.2, -0.3, -0.1, above=0)])
+    refuted = judged([Measured("a", 0.2, -0.1, 0.3, above=0), Measured("b", -0.2, -0.3, -0.1, above=0)])
     assert refuted.why == "b is not above 0"
-    assert judge(CLAIM, [], "no German model").why == "no German model"
+    assert judged([], "no German model").why == "no German model"
+
+
+def test_a_measurement_may_say_itself_why_it_cannot_be_made():
+    def measure(study):
+        yield counted("rows", 1.0, above=0)
+        raise Untestable("one model only")
+
+    finding = judge(Claim("L0", "models differ", measure, "no data", "Few rows"), None)
+    assert (finding.verdict, finding.measured, finding.why) == (UNTESTED, (), "one model only")
 
 
 def test_the_ledger_opens_page_and_report_and_its_numbers_are_a_file(tmp_path):
-    findings = [judge(CLAIM, [Measured("difference", 0.25, 0.125, 0.5, above=0)]), judge(CLAIM, [], "no data")]
+    findings = [judged([Measured("difference", 0.25, 0.125, 0.5, above=0)]), judged([], "no data")]
     summary = StudyTable("Summary", ("a", "b"), (("x", "1"),))
     save_study(StudyPage("A study", ("About.",), summary, (), claims=ledger(findings)), tmp_path / "out")
     report = (tmp_path / "out" / "report.md").read_text("utf-8")

@@ -7,13 +7,15 @@ lies on both sides. Both the numbers and the bounds are in `ledger.csv`, so ever
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from evalign.render.study.page import Numbers, Plate, StudyTable
 
 HOLDS, FAILS, UNTESTED = "holds", "does not hold", "cannot be tested here"
 NAME, TITLE = "ledger", "What the paper claims, and what was measured"
+Study = TypeVar("Study")
 COLUMNS = ("claim", "words", "what", "measured", "low", "high", "above", "below", "verdict", "why")
 NOTHING = 1e-9  # what rounding leaves of 0
 MOST_SHOWN = 4  # numbers in a cell of the table
@@ -22,14 +24,6 @@ RULE = (
     "wholly elsewhere; it cannot be tested here without a number, or with intervals that lie on both sides: these data "
     "do not decide. Numbers and bounds: ledger.csv."
 )
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A claim of a paper: its number in our list, and what it says in a few words of ours."""
-
-    id: str
-    words: str
 
 
 @dataclass(frozen=True)
@@ -70,10 +64,28 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class Claim(Generic[Study]):
+    """A claim of a paper: its number in our list, its words in ours, and what gives the numbers it rests on.
+
+    `lacking` is the reason where there are none; `note` is what else a reader must know.
+    """
+
+    id: str
+    words: str
+    measure: Callable[[Study], Iterable[Measured]]
+    lacking: str = "nothing was measured"
+    note: str | Callable[[Study], str] = ""
+
+
+class Untestable(Exception):  # noqa: N818
+    """Raised by a measurement that knows why the claim cannot be tested on this study."""
+
+
+@dataclass(frozen=True)
 class Finding:
     """What became of a claim: the numbers, the verdict that follows from them, and why."""
 
-    claim: Claim
+    claim: Claim[Any]
     measured: tuple[Measured, ...]
     verdict: str
     why: str
@@ -84,67 +96,54 @@ def counted(what: str, value: float, above: float | None = None, below: float | 
     return Measured(what, value, value, value, above, below)
 
 
-def judge(claim: Claim, measured: Sequence[Measured], lacking: str = "", note: str = "") -> Finding:
-    """The verdict on a claim; `lacking` says what is missing if nothing was measured, `note` what else is to be known.
-
-    Measured(...) numbers all have to lie on their side.
-    """
+def judge(claim: Claim[Study], study: Study) -> Finding:
+    """The verdict on a claim: all its numbers have to lie on their side."""
+    try:
+        measured = tuple(claim.measure(study))
+    except Untestable as reason:
+        return Finding(claim, (), UNTESTED, str(reason))
+    verdict, why = HOLDS, ""
     if not measured:
-        return Finding(claim, (), UNTESTED, _sentences(lacking or "nothing was measured", note))
-    without = [number.what for number in measured if not number.tested]
-    if without:
-        return Finding(claim, tuple(measured), UNTESTED, _sentences(f"no interval for {', '.join(without)}", note))
-    refuting = [number for number in measured if number.refutes]
-    undecided = [number for number in measured if not number.holds]
-    if refuting:
-        return Finding(claim, tuple(measured), FAILS, _sentences(_missed(refuting, "is not"), note))
-    if undecided:
-        return Finding(claim, tuple(measured), UNTESTED, _sentences(_missed(undecided, "is not sure to be"), note))
-    return Finding(claim, tuple(measured), HOLDS, note)
+        verdict, why = UNTESTED, claim.lacking
+    elif without := [number.what for number in measured if not number.tested]:
+        verdict, why = UNTESTED, f"no interval for {', '.join(without)}"
+    elif refuting := [number for number in measured if number.refutes]:
+        verdict, why = FAILS, _missed(refuting, "is not")
+    elif undecided := [number for number in measured if not number.holds]:
+        verdict, why = UNTESTED, _missed(undecided, "is not sure to be")
+    note = claim.note if isinstance(claim.note, str) else claim.note(study)
+    return Finding(claim, measured, verdict, ". ".join(filter(None, (why, note))))
 
 
 def ledger(findings: Sequence[Finding]) -> Plate:
     """The plate that opens a study: one line a claim; its CSV has one line for each number a claim rests on."""
-    lines = tuple(
-        (found.claim.id, found.claim.words, found.verdict, _shown(found.measured), found.why or "–")
-        for found in findings
+    verdicts = [finding.verdict for finding in findings]
+    count = (
+        f"Of {len(findings)} claims here: {verdicts.count(HOLDS)} hold, {verdicts.count(FAILS)} do not, "
+        f"{verdicts.count(UNTESTED)} cannot be tested."
     )
-    table = StudyTable(TITLE, ("", "claim", "verdict", "measured", "why"), lines, names=5)
-    return Plate(
-        NAME, TITLE, said=(_counted(findings), RULE), tables=(table,), numbers=Numbers(COLUMNS, _csv(findings))
-    )
+    lines: list[tuple[str, ...]] = []
+    numbers: list[tuple[object, ...]] = []
+    for finding in findings:
+        claim, end = (finding.claim.id, finding.claim.words), (finding.verdict, finding.why)
+        lines.append((*claim, finding.verdict, _shown(finding.measured), finding.why or "–"))
+        numbers += [(*claim, *vars(number).values(), *end) for number in finding.measured] or [
+            (*claim, *[None] * len(Measured.__dataclass_fields__), *end)
+        ]
+    table = StudyTable(TITLE, ("", "claim", "verdict", "measured", "why"), tuple(lines), names=5)
+    return Plate(NAME, TITLE, said=(count, RULE), tables=(table,), numbers=Numbers(COLUMNS, numbers))
 
 
 def _shown(measured: Sequence[Measured]) -> str:
     """All numbers if they are few, otherwise how many lie on the claimed side."""
     if len(measured) <= MOST_SHOWN:
         return "; ".join(map(str, measured)) or "–"
-    kept = sum(number.holds for number in measured)
-    return f"{kept} of {len(measured)} numbers lie on the claimed side (ledger.csv), such as {measured[0]}"
+    holding = sum(number.holds for number in measured)
+    return f"{holding} of {len(measured)} numbers lie on the claimed side (ledger.csv), such as {measured[0]}"
 
 
 def _short(value: float) -> str:
     return f"{value:.3g}" if abs(value) >= NOTHING else "0"
-
-
-def _csv(findings: Sequence[Finding]) -> tuple[tuple[object, ...], ...]:
-    lines: list[tuple[object, ...]] = []
-    for found in findings:
-        claim = found.claim.id, found.claim.words
-        end = found.verdict, found.why
-        lines += [
-            (*claim, number.what, number.value, number.low, number.high, number.above, number.below, *end)
-            for number in found.measured
-        ] or [(*claim, *[None] * 6, *end)]
-    return tuple(lines)
-
-
-def _counted(findings: Sequence[Finding]) -> str:
-    verdicts = [found.verdict for found in findings]
-    return (
-        f"Of {len(findings)} claims here: {verdicts.count(HOLDS)} hold, {verdicts.count(FAILS)} do not, "
-        f"{verdicts.count(UNTESTED)} cannot be tested."
-    )
 
 
 def _missed(numbers: Sequence[Measured], verb: str) -> str:
@@ -155,7 +154,3 @@ def _missed(numbers: Sequence[Measured], verb: str) -> str:
         wanted = " and ".join(f"{side} {bound:.3g}" for side, bound in sides if bound is not None)
         missed.append(f"{number.what} {verb} {wanted}")
     return "; ".join(missed) + (f" and {len(numbers) - MOST_SHOWN} more" if len(numbers) > MOST_SHOWN else "")
-
-
-def _sentences(*parts: str) -> str:
-    return ". ".join(part for part in parts if part)

@@ -36,28 +36,17 @@ RECIPE = 3
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedSystem:
-    """One system's numbers.
+class JudgedSystem(Scored):
+    """A system with its numbers.
 
     `offset` is the mean of its clipped scores minus the mean rating, `offset_share` the part of the squared error
     that this alone makes. Systems of equal rank are not told apart by Pearson.
     """
 
-    scored: Scored
     estimates: Mapping[str, Estimate]
     offset: float
     offset_share: float
     rank: int | None
-
-    @property
-    def name(self) -> str:
-        """The metric's name in the tables."""
-        return self.scored.system.name
-
-    @property
-    def model(self) -> str:
-        """The model's name, empty for metrics of words."""
-        return self.scored.system.model
 
     @property
     def pooling(self) -> str:
@@ -92,7 +81,7 @@ class Verdict:
 
     def p(self, first: JudgedSystem, second: JudgedSystem) -> float | None:
         """One-sided and corrected for all comparisons; None if one of them has no correlation."""
-        return self.better.get((first.scored.system.label, second.scored.system.label))
+        return self.better.get((first.label, second.label))
 
 
 def judge_systems(scored: Sequence[Scored], rows: JudgedRows, resampling: Resampling, steps: Steps) -> Verdict:
@@ -102,7 +91,7 @@ def judge_systems(scored: Sequence[Scored], rows: JudgedRows, resampling: Resamp
            "scores": digest_of({system.label: system.scores.tolist() for system in scored})}  # fmt: skip
     numbers = steps.values(key, lambda: _numbers(scored, rows, resampling))
     judged = tuple(
-        JudgedSystem(system, **{**values, "estimates": _estimates(values["estimates"])})
+        JudgedSystem(**vars(system), **values | {"estimates": _estimates(values["estimates"])})
         for system, values in zip(scored, numbers["systems"], strict=True)
     )
     return Verdict(judged, _estimates(numbers["constant"]), {(a, b): p for a, b, p in numbers["better"]})

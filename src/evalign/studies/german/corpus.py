@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,11 +13,9 @@ from evalign.render.study.page import Numbers, Plate, StudyTable
 from evalign.studies.german.data import JudgedRows
 from evalign.studies.german.published import CORPUS, ROWS, SOURCE_TEXTS
 from evalign.studies.wording import percent
-from evalign.types import Row
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(NamedTuple):
     """The least, the mean and the greatest of some numbers."""
 
     least: float
@@ -26,16 +25,11 @@ class Spread:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Counts and lengths; None where no row has a source. Shares are of the characters of the text's own source."""
+    """Counts and lengths; shares are of the characters of the text's own source."""
 
     rows: int
     sources: int
-    candidates: Spread | None  # of one source
-    characters: Spread | None  # of the sources, each once
-    reference_characters: Spread | None  # each once
-    candidate_characters: Spread | None
-    reference_share: Spread | None  # each reference of a source once
-    candidate_share: Spread | None
+    spreads: Mapping[str, Spread]  # by the line of `published.CORPUS`; lines about sources only where there are some
     lower: float  # the part of all texts without any capital letter
 
     @property
@@ -45,77 +39,53 @@ class Corpus:
 
 
 def describe(judged: JudgedRows) -> Corpus:
-    """The statistics of the judged rows."""
+    """The statistics of the judged rows; sources and their references are counted once."""
     sourced = [(row, row.source) for row in judged.rows if row.source and row.source.strip()]
     counts = Counter(source for _, source in sourced)
     references = {(source, text) for row, source in sourced for text in row.references}
     texts = {text for row in judged.rows for text in (row.candidate, *row.references, row.source or "") if text.strip()}
-    return Corpus(
-        len(judged.rows),
-        len(counts),
-        _spread(list(counts.values())),
-        _spread([len(source) for source in counts]),
-        _spread([len(text) for text in {text for row in judged.rows for text in row.references}]),
-        _spread([len(row.candidate) for row in judged.rows]),
-        _spread([len(text) / len(source) for source, text in references]),
-        _spread([len(row.candidate) / len(source) for row, source in sourced]),
-        sum(not any(char.isupper() for char in text) for text in texts) / max(1, len(texts)),
+    numbers: tuple[list[float], ...] = (
+        list(counts.values()),
+        [len(source) for source in counts],
+        [len(text) for text in {text for row in judged.rows for text in row.references}],
+        [len(row.candidate) for row in judged.rows],
+        [len(text) / len(source) for source, text in references],
+        [len(row.candidate) / len(source) for row, source in sourced],
     )
+    spreads = {
+        name: Spread(min(values), float(np.mean(values)), max(values))
+        for name, values in zip(list(CORPUS)[2:-1], numbers, strict=True)
+        if values
+    }
+    lower = sum(not any(char.isupper() for char in text) for text in texts) / max(1, len(texts))
+    return Corpus(len(judged.rows), len(counts), spreads, lower)
 
 
 def corpus_plate(judged: JudgedRows) -> Plate:
     """The statistics beside the paper's."""
     corpus = describe(judged)
-    values = (
-        str(corpus.rows),
-        str(corpus.sources),
-        _whole(corpus.candidates),
-        _whole(corpus.characters),
-        _whole(corpus.reference_characters),
-        _whole(corpus.candidate_characters),
-        _shares(corpus.reference_share),
-        _shares(corpus.candidate_share),
-        percent(corpus.lower),
-    )
-    lines = tuple((name, ours, told) for (name, told), ours in zip(CORPUS.items(), values, strict=True))
+    counts = {"rows": corpus.rows, "sources": corpus.sources, "texts in lower case": corpus.lower}
+    shown = {name: str(value) for name, value in counts.items()} | {"texts in lower case": percent(corpus.lower)}
+    shown |= {name: _shown(spread, "share" in name) for name, spread in corpus.spreads.items()}
+    lines = tuple((name, shown.get(name, "–"), told) for name, told in CORPUS.items())
     table = StudyTable("Section 4.1: least / mean / greatest", ("", "here", "as the paper says"), lines)
-    spreads = (corpus.candidates, corpus.characters, corpus.reference_characters, corpus.candidate_characters,
-               corpus.reference_share, corpus.candidate_share)  # fmt: skip
-    numbers = [("rows", corpus.rows), ("sources", corpus.sources), ("texts in lower case", corpus.lower)]
-    numbers += [
-        (f"{name}, {end}", getattr(spread, end))
-        for name, spread in zip(list(CORPUS)[2:-1], spreads, strict=True)
-        if spread is not None
-        for end in ("least", "mean", "greatest")
-    ]
-    return Plate("corpus", "The corpus", said=_said(judged.rows, corpus), tables=(table,),
-                 numbers=Numbers(("what", "value"), numbers))  # fmt: skip
-
-
-def _said(rows: Sequence[Row], corpus: Corpus) -> tuple[str, ...]:
+    numbers = [*counts.items()]
+    for name, spread in corpus.spreads.items():
+        numbers += [(f"{name}, {end}", value) for end, value in spread._asdict().items()]
     sentences = ["Lengths are characters. Sources and their references are counted once, candidates row by row."]
-    lacking = sum(not (row.source and row.source.strip()) for row in rows)
-    if lacking:
-        sentences.append(f"{lacking} of {len(rows)} rows have no source; they are left out of all lines about sources.")
+    if lacking := sum(not (row.source and row.source.strip()) for row in judged.rows):
+        without = f"{lacking} of {corpus.rows} rows have no source"
+        sentences.append(f"{without}; they are left out of all lines about sources.")
     if not corpus.of_the_task:
         sentences.append(
             "These rows are not the task's own, by their number and that of their sources: the paper had others."
         )
-    return tuple(sentences)
+    return Plate("corpus", "The corpus", said=tuple(sentences), tables=(table,),
+                 numbers=Numbers(("what", "value"), numbers))  # fmt: skip
 
 
-def _spread(numbers: Sequence[float]) -> Spread | None:
-    return Spread(min(numbers), float(np.mean(numbers)), max(numbers)) if numbers else None
-
-
-def _whole(spread: Spread | None) -> str:
-    if spread is None:
-        return "–"
+def _shown(spread: Spread, share: bool) -> str:
+    if share:
+        return " / ".join(f"{100 * value:.3g}" for value in spread) + " %"
     ends = f"{spread.least:,.0f}", f"{spread.mean:,.1f}".removesuffix(".0"), f"{spread.greatest:,.0f}"
     return ends[0] if spread.least == spread.greatest else " / ".join(ends)
-
-
-def _shares(spread: Spread | None) -> str:
-    if spread is None:
-        return "–"
-    return " / ".join(f"{100 * share:.3g}" for share in (spread.least, spread.mean, spread.greatest)) + " %"

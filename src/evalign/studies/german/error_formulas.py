@@ -67,7 +67,7 @@ def scales(judged: JudgedRows) -> dict[str, Floats]:
 
 def try_formulas(verdict: Verdict, judged: JudgedRows) -> list[Tried]:
     """Every formula on every scale, the nearest first."""
-    scores = {system.name: np.clip(system.scored.scores, 0, 1) for system in verdict.systems if system.name in LEXICAL}
+    scores = {system.name: np.clip(system.scores, 0, 1) for system in verdict.systems if system.name in LEXICAL}
     if set(scores) != set(TABLE4):
         return []
     tried = [

@@ -111,12 +111,12 @@ def _notes(study: GermanStudy) -> tuple[str, ...]:
         if plan.pairs is not None
     ]
     flagged = [
-        f"{system.scored.label}: {flag} in {count} rows."
+        f"{system.label}: {flag} in {count} rows."
         for system in study.verdict.systems
-        for flag, count in system.scored.flags.items()
+        for flag, count in system.flags.items()
     ]
     undefined = [
-        f"{system.scored.label}, {name}: {flag}."
+        f"{system.label}, {name}: {flag}."
         for system in study.verdict.systems
         for name, estimate in system.estimates.items()
         for flag in estimate.flags
@@ -141,6 +141,6 @@ def _notes(study: GermanStudy) -> tuple[str, ...]:
         *losses,
         *flagged,
         *undefined,
-        *(f"{system.scored.label}: {system.scored.signature}" for system in study.verdict.systems),
+        *(f"{system.label}: {system.signature}" for system in study.verdict.systems),
         f"evalign {__version__}.",
     )

@@ -42,9 +42,5 @@ def unrelated_f1(model: str, judged: JudgedRows, options: Options, steps: Steps)
 
 def rescaled(plain: Scored, baseline: float) -> Scored:
     """The scores of BERTScore on the rescaled line."""
-    return Scored(
-        replace(plain.system, name=RESCALED),
-        f"{plain.signature}, then (F1 - {baseline:.4f}) / (1 - {baseline:.4f})",
-        (plain.scores - baseline) / (1 - baseline),
-        plain.flags,
-    )
+    signature = f"{plain.signature}, then (F1 - {baseline:.4f}) / (1 - {baseline:.4f})"
+    return replace(plain, name=RESCALED, signature=signature, scores=(plain.scores - baseline) / (1 - baseline))

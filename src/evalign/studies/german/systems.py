@@ -75,18 +75,12 @@ class System:
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
-    """A system's scores, one per judged row, and how often each flag was raised."""
+class Scored(System):
+    """A system with its scores, one per judged row, and how often each flag was raised."""
 
-    system: System
     signature: str
     scores: Floats
     flags: Mapping[str, int]
-
-    @property
-    def label(self) -> str:
-        """The names of metric and model."""
-        return self.system.label
 
 
 @dataclass(frozen=True)
@@ -179,7 +173,7 @@ class _Scoring:
         scores = np.array([value for block in self._blocks for value in block["scores"]])
         flags: Counter[str] = sum((Counter(block["flags"]) for block in self._blocks), Counter())
         most = max(1.0, self.system.metric.bounds[1])
-        return Scored(self.system, self._blocks[0]["signature"], scores / most, dict(flags))
+        return Scored(**vars(self.system), signature=self._blocks[0]["signature"], scores=scores / most, flags=flags)
 
     def _score(self, rows: list[Row], memories: dict[EncoderChoice, EmbeddingMemory]) -> dict[str, Any]:
         scorer = self._scorer
@@ -200,8 +194,7 @@ class _Scoring:
 
     @cached_property
     def _scorer(self) -> Scorer:
-        metric = self.system.metric
-        return metric.scorer(self.judged.counted)
+        return self.system.metric.scorer(self.judged.counted)
 
     @cached_property
     def _identity(self) -> dict[str, Any]:

@@ -79,11 +79,11 @@ def raw_scores(study: GermanStudy) -> Plate:
     panels = []
     for model in dict.fromkeys(map(model_or_words, systems)):
         violins = [
-            Violin(system.name, [_shape(system.scored.scores)]) for system in systems if model_or_words(system) == model
+            Violin(system.name, [_shape(system.scores)]) for system in systems if model_or_words(system) == model
         ]
         panels.append(Panel(model, "", [Violin("people", [_shape(study.rows.shares)]), *violins]))
     columns = {("people", ""): study.rows.shares}
-    columns |= {(system.name, system.model): system.scored.scores for system in study.verdict.systems}
+    columns |= {(system.name, system.model): system.scores for system in study.verdict.systems}
     numbers = [
         (row.id, *names, score)
         for names, scores in columns.items()
