@@ -18,7 +18,7 @@ import rated
 import workloads
 
 import evalign
-from evalign.analysis.audit.changes import TRICKS
+from evalign.analysis.audit.robustness import TRICKS
 from evalign.encoders.adapter import read_adapter
 from evalign.encoders.pinned_models import known_by_digest
 

@@ -19,9 +19,9 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from evalign.stats.bootstrap import Resampling, drawn, resampled
+from evalign.stats.exact_sums import PoissonSums
 from evalign.stats.levels import Rated, agreement
 from evalign.stats.pairs import tie_calibrated_accuracy
-from evalign.stats.poisson import PoissonSums
 from evalign.stats.significance import permutation_test, williams
 from evalign.stats.soft_pairs import soft_pairwise_accuracy
 from evalign.stats.weighted import weighted

@@ -9,8 +9,8 @@ from scipy import stats
 
 import evalign
 from damaged_texts import damaged, references
-from evalign.analysis.audit.changes import CHANGES, first_half, misspelt, without_punctuation, without_stop_words
-from evalign.analysis.audit.cost import TIMES
+from evalign.analysis.audit.robustness import CHANGES, first_half, misspelt, without_punctuation, without_stop_words
+from evalign.analysis.audit.trial import TIMES
 from evalign.errors import InputError, SpecError
 from evalign.metrics.base import Scorer
 from evalign.metrics.signature import Signature

@@ -11,10 +11,9 @@ from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
 from damaged_texts import damaged, references
-from evalign.analysis.comparison.regressions import Limits, regressions
 from evalign.analysis.comparison.run import TIE, compare, compare_sources
 from evalign.analysis.comparison.system_scores import PairedScores
-from evalign.analysis.comparison.values import ComparisonPlan
+from evalign.analysis.comparison.values import ComparisonPlan, Limits, regressions
 from evalign.data.rows import InMemory
 from evalign.errors import InputError, LengthMismatchError, SpecError
 from evalign.metrics.registry import metric

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import evalign
-from evalign.analysis.row_bootstrap import RowBootstrap
-from evalign.analysis.scoring import score_source
+from evalign.analysis.scoring import RowBootstrap, score_source
 from evalign.data.rows import InMemory
 from evalign.stats.bootstrap import Resampling, drawn
 from evalign.types import Row

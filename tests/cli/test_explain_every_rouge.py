@@ -10,8 +10,8 @@ from rich.console import Console
 
 import evalign
 from evalign.metrics.registry import METRICS
-from evalign.render.explain.rouge.every_variant import lessons_html, lessons_text
 from evalign.render.explain.rouge.lessons import VARIANTS, teach
+from evalign.render.explain.rouge.screens import lessons_html, lessons_text
 
 PAIR = ("The storm closed two schools. Nobody was hurt.", "Nobody was hurt. Two schools were closed by the storm.")
 TEXTS = {

@@ -10,8 +10,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 import evalign
-from evalign.render.explain.sacrebleu import explain_bleu, explain_chrf, explain_ter
-from evalign.render.explain.simplification import explain_readability, explain_sari
+from evalign.render.explain.lexical import explain_bleu, explain_chrf, explain_readability, explain_sari, explain_ter
 
 PAIRS = [
     ("The cat sat on the mat the cat .", "The cat is on the mat."),

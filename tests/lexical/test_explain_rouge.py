@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import evalign
-from evalign.render.explain.rouge import explain_rouge
+from evalign.render.explain.rouge.screens import explain_rouge
 from evalign.testing.sample import make_text
 
 SPECS = [

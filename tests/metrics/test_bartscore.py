@@ -234,7 +234,7 @@ def test_tokens_carry_their_places_and_log_probabilities(bartscore):
 def test_explained_on_one_screen(bartscore):
     from rich.console import Console
 
-    from evalign.render.explain.bartscore import explain_bartscore
+    from evalign.render.explain.terms import explain_bartscore
 
     metric, pair = bartscore("bart"), ("the river", "a river [b]")
     console = Console(width=100, record=True, file=open(os.devnull, "w"))  # noqa: SIM115

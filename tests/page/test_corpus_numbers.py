@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from corpus_samples import module_page, sample_document, synthetic_rows
 
-from evalign.analysis.disagreement import places
+from evalign.analysis.rated_tables import places
 from evalign.stats.exact_sums import ExactSum
 
 NAMES = ("sortedNumbers", "quantile", "exactSum", "binEdges", "binCounts", "percentiles", "numberText", "pText",

@@ -10,9 +10,8 @@ import pytest
 
 from evalign import metric
 from evalign.analysis.agreement import Agreement, Judgement, judge_table
-from evalign.analysis.disagreement import human_places, places, worst
 from evalign.analysis.plan import Plan
-from evalign.analysis.rated_tables import rate
+from evalign.analysis.rated_tables import human_places, places, rate, worst
 from evalign.data.rows import InMemory
 from evalign.render.agreement.html import agreement_html
 from evalign.render.agreement.pictures import pictures, save_pictures

@@ -3,8 +3,8 @@
 import pytest
 
 import evalign
-from evalign.render.foreign_text import foreign_text
-from evalign.render.notebook import GREY
+from evalign.render.alignment_reading import foreign_text
+from evalign.render.static_html import GREY
 
 ARABIC = "زار الطلاب المتحف الجديد"
 CHINESE = "孩子们昨天参观了新的图书馆。"

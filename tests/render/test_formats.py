@@ -6,9 +6,8 @@ import pytest
 
 from evalign import metric
 from evalign.analysis import agreement as judging
-from evalign.analysis.comparison.regressions import Regression
 from evalign.analysis.comparison.run import compare_sources
-from evalign.analysis.comparison.values import ComparisonPlan
+from evalign.analysis.comparison.values import ComparisonPlan, Regression
 from evalign.analysis.rated_tables import rate
 from evalign.analysis.scoring import score_source
 from evalign.cli.compare import compare

@@ -7,9 +7,7 @@ pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
 
 from evalign.render.figures import Panel, svg
 from evalign.render.study import plots
-from evalign.render.study.html import study_html
-from evalign.render.study.markdown import study_markdown
-from evalign.render.study.page import Plate, StudyPage, StudyTable
+from evalign.render.study.page import Plate, StudyPage, StudyTable, study_html, study_markdown
 from evalign.render.study.plots import Shape, Violin
 
 EVIL = '<script>alert(1)</script> | "x" *y*'

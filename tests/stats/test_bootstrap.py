@@ -11,9 +11,8 @@ from evalign.errors import InputError, LengthMismatchError, UndefinedStatisticEr
 from evalign.stats import bootstrap
 from evalign.stats.bootstrap import Resampling, bootstrap_mean, drawn, resampled, with_interval
 from evalign.stats.estimate import Estimate
-from evalign.stats.exact_sums import ExactSum
+from evalign.stats.exact_sums import ExactSum, PoissonSums, pearson_from_sums, pearson_sums, poisson_counts, row_keys
 from evalign.stats.levels import Rated, agreement
-from evalign.stats.poisson import PoissonSums, pearson_from_sums, pearson_sums, poisson_counts, row_keys
 from evalign.stats.weighted import weighted, weighted_mean
 
 

@@ -7,9 +7,8 @@ import pytest
 from scipy import stats
 
 from evalign.errors import InputError, LengthMismatchError, UndefinedStatisticError
-from evalign.stats import concordance
-from evalign.stats.correlation import CORRELATIONS, correlation
-from evalign.stats.row_correlations import correlate_rows
+from evalign.stats import weighted as weighted_correlations
+from evalign.stats.correlation import CORRELATIONS, correlate_rows, correlation
 from evalign.stats.weighted import weighted
 
 SCIPY = {
@@ -45,7 +44,7 @@ def test_equal_to_scipy(name):
 @pytest.mark.parametrize("bucket", [8, 128])
 def test_weights_mean_repeated_rows(name, bucket, monkeypatch):
     """Small buckets, so that short columns too go through the grid of buckets."""
-    monkeypatch.setattr(concordance, "ONE_BUCKET", bucket)
+    monkeypatch.setattr(weighted_correlations, "ONE_BUCKET", bucket)
     for seed in range(120):
         x, y = columns(seed)
         weights = np.random.default_rng(seed).poisson(1.0, size=(3, len(x)))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import gaussian_kde
 
-from evalign.stats.distribution import density, eta_squared, peaks, silverman
+from evalign.stats.effect import density, eta_squared, peaks, silverman
 
 TWO = np.concatenate([np.linspace(0.1, 0.2, 40), np.linspace(0.7, 0.8, 40)])
 

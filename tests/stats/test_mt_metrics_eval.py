@@ -17,8 +17,7 @@ from evalign.stats.bootstrap import Resampling
 from evalign.stats.correlation import kendall, kendall_c, pearson
 from evalign.stats.levels import Averaging, Rated, agreement, agreement_by, level_function
 from evalign.stats.pair_levels import accuracy_of_rows
-from evalign.stats.pair_swaps import pair_outcomes, pair_swap_test
-from evalign.stats.pairs import darr, tie_calibrated_accuracy
+from evalign.stats.pairs import darr, pair_outcomes, pair_swap_test, tie_calibrated_accuracy
 from evalign.stats.significance import permutation_test, williams, williams_from_correlations
 from evalign.stats.soft_pairs import system_p_values
 

@@ -13,7 +13,7 @@ from evalign.errors import InputError, UndefinedStatisticError
 from evalign.stats import pair_levels
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.levels import Averaging, Rated, agreement, agreement_by, level_function
-from evalign.stats.pair_swaps import pair_outcomes, pair_swap_test
+from evalign.stats.pairs import pair_outcomes, pair_swap_test
 
 TWO = Averaging(fewest=2)
 MICRO_TWO = Averaging(micro=True, fewest=2)

@@ -7,11 +7,10 @@ import pytest
 from scipy import stats
 
 import evalign
-from evalign.analysis.disagreement import places
+from evalign.analysis.rated_tables import places
 from evalign.stats.clusters import clusters
-from evalign.stats.correlation import kendall, spearman
-from evalign.stats.row_correlations import correlate_rows
-from evalign.stats.ties import merged
+from evalign.stats.correlation import correlate_rows, kendall, spearman
+from evalign.stats.estimate import merged
 
 # The same F1 by two ways of computing it: many of the doubles differ.
 FRACTIONS = [(hits, own, other) for own, other in itertools.product(range(3, 20), repeat=2) for hits in (1, 2, 3)]

@@ -18,18 +18,17 @@ from evalign.data.rows import Columns
 from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.errors import InputError, SpecError
 from evalign.metrics.bertscore import BERTScore
-from evalign.render.study.html import study_html
-from evalign.render.study.page import save_study
+from evalign.render.study.page import save_study, study_html
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.correlation import correlation
 from evalign.stats.levels import Rated
 from evalign.stats.levels import agreement as level_agreement
 from evalign.studies.german import agreement, systems, tuning
 from evalign.studies.german.agreement import CORRELATIONS, ERRORS, FITTED_RMSE, MAE, RMSE, judge_systems
+from evalign.studies.german.bertscore_forms import RESCALED
 from evalign.studies.german.data import RowChoice, judged_rows, read_judged, training_pairs
 from evalign.studies.german.page import german_page
 from evalign.studies.german.published import GERMAN
-from evalign.studies.german.rescaled import RESCALED
 from evalign.studies.german.study import named_models, run_german
 from evalign.studies.german.systems import (
     LEXICAL,

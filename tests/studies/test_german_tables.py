@@ -14,14 +14,13 @@ from evalign.render.study.page import save_study
 from evalign.stats.effect import rating_residuals
 from evalign.studies.german import study as german_study
 from evalign.studies.german.agreement import RMSE, Verdict, error_contrast
-from evalign.studies.german.corpus import describe
+from evalign.studies.german.bertscore_forms import RESCALED
 from evalign.studies.german.data import RowChoice, judged_rows, training_pairs
-from evalign.studies.german.error_formulas import FORMULAS, formula_plate, scales, try_formulas
 from evalign.studies.german.page import german_page
 from evalign.studies.german.published import GERMAN, TABLE3, TABLE3_COLUMNS, TABLE4, published_error
-from evalign.studies.german.rescaled import RESCALED
 from evalign.studies.german.study import run_german
 from evalign.studies.german.systems import Options, matched_layer
+from evalign.studies.german.task_data import FORMULAS, describe, formula_plate, scales, try_formulas
 from evalign.studies.ledger import FAILS, HOLDS, UNTESTED
 from evalign.studies.step_cache import Steps
 from evalign.tuning.baselines import fit_baseline

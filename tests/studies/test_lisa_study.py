@@ -18,21 +18,26 @@ from evalign.errors import InputError, ModelError
 from evalign.matching.batching import solve_all
 from evalign.matching.registry import METHODS
 from evalign.render.study.page import save_study
-from evalign.stats.distribution import eta_squared, peaks
-from evalign.stats.effect import derangement, separation
+from evalign.stats.effect import derangement, eta_squared, peaks, separation
 from evalign.studies.german.study import named_models
+from evalign.studies.inputs import CROSS, WITHIN, choose, read_rows, sides
 from evalign.studies.lisa import model_scores
-from evalign.studies.lisa.explanations import _added, _rises
-from evalign.studies.lisa.matchings import ALGORITHMS, EXACT, GREEDY, NAMES, PUBLISHED, RECURSIVE
-from evalign.studies.lisa.method_table import TABLE_1
+from evalign.studies.lisa.figures import TABLE_1
+from evalign.studies.lisa.matchings import (
+    ALGORITHMS,
+    EXACT,
+    GREEDY,
+    NAMES,
+    PUBLISHED,
+    RECURSIVE,
+    published_cells,
+    shares,
+)
+from evalign.studies.lisa.measured import Resamples
 from evalign.studies.lisa.model_scores import IDENTICAL, NEGATIVE, POSITIVE, Key, LisaPlan, measure
-from evalign.studies.lisa.padding import MASKED, PARTS, PLAIN, TARGETS, Padding
-from evalign.studies.lisa.published_recursion import published_cells, shares
-from evalign.studies.lisa.resampling import Resamples
-from evalign.studies.lisa.rounds import ROUND_FIELDS
-from evalign.studies.lisa.separation import _ranked
+from evalign.studies.lisa.pair_scores import MASKED, PARTS, PLAIN, ROUND_FIELDS, TARGETS, Padding
+from evalign.studies.lisa.separation import _added, _ranked, _rises
 from evalign.studies.lisa.study import PAPER_MODELS, PRESETS, lisa_page, run_lisa
-from evalign.studies.pair_selection import CROSS, WITHIN, choose, read_rows, sides
 from evalign.studies.step_cache import Steps
 from evalign.studies.wording import listed, moved, percent
 from evalign.types import Row

@@ -1,7 +1,8 @@
 """From a rated table to columns: what people said, and what metrics and other people's programs said, row by row.
 
 In: rows with a `human` field (a number, or an object of named ratings), metrics, and score files.
-Out: `RatedTable`, parallel arrays over the rows that everybody scored; who was left out, and why, is counted.
+Out: `RatedTable`, parallel arrays over the rows that everybody scored; who was left out, and why, is counted. From that
+the places of rows in both orders (percentiles need no common scale), and where a metric and people differ most.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 
 from evalign.analysis.scoring import Result, ScoredSource, score_source
 from evalign.data.rows import InMemory, RowSource
 from evalign.errors import FileFormatError, InputError, SpecError
 from evalign.metrics.base import Metric
+from evalign.stats.estimate import merged
 from evalign.types import Floats, Ints, Row, Segment
 
 PLAIN = "human"  # the aspect's name where people gave one number per row
@@ -75,14 +78,14 @@ def rate(
             continue
         rated = [rows[place] for place in np.flatnonzero(usable)]
         values[usable], signatures[str(metric)] = _scores(metric, InMemory(rated), advance)
-    for name, given in (others or {}).items():
-        columns[name] = np.array([given.get(place, np.nan) for place in range(len(rows))])
+    for name, scores in (others or {}).items():
+        columns[name] = np.array([scores.get(place, np.nan) for place in range(len(rows))])
         signatures[name] = "scores from a file"
-    kept = _scored_by_all(columns, usable, problems) if missing == "rows" else _cells(columns, usable, problems)
+    places = _scored(columns, usable, problems, missing)
     return RatedTable(
-        [rows[place] for place in kept],
-        {aspect: values[kept] for aspect, values in human.items()},
-        {name: values[kept] for name, values in columns.items()},
+        [rows[place] for place in places],
+        {aspect: values[places] for aspect, values in human.items()},
+        {name: values[places] for name, values in columns.items()},
         signatures,
         dict(problems),
     )
@@ -98,12 +101,12 @@ def rate_pairs(
     scored = [{str(metric): _scores(metric, InMemory(rows), advance) for metric in metrics} for rows in sides]
     problems: Counter[str] = Counter()
     both = {name: scored[0][name][0] + scored[1][name][0] for name in map(str, metrics)}  # NaN if one of them is
-    kept = _scored_by_all(both, np.ones(len(sides[0]), dtype=bool), problems)
+    places = _scored(both, np.ones(len(sides[0]), dtype=bool), problems)
     first, second = (
         RatedTable(
-            [rows[place] for place in kept],
+            [rows[place] for place in places],
             {},
-            {name: values[kept] for name, (values, _) in side.items()},
+            {name: values[places] for name, (values, _) in side.items()},
             {name: signature for name, (_, signature) in side.items()},
             dict(problems),
         )
@@ -112,21 +115,13 @@ def rate_pairs(
     return first, second
 
 
-def _scored_by_all(columns: Mapping[str, Floats], usable: Any, problems: Counter[str]) -> Ints:
-    """Places of the usable rows that have a score in every column; who has none is counted."""
+def _scored(columns: Mapping[str, Floats], usable: Any, problems: Counter[str], missing: str = "rows") -> Ints:
+    """Places of the usable rows; those without a score in some column are counted, and left out or kept as cells."""
     for name, values in columns.items():
-        missing = usable & ~np.isfinite(values)
-        if missing.any():
-            problems[f"no score from {name}"] += int(missing.sum())
-            usable = usable & ~missing
-    return np.flatnonzero(usable)
-
-
-def _cells(columns: Mapping[str, Floats], usable: Any, problems: Counter[str]) -> Ints:
-    """Places of all usable rows; missing scores are counted for their own metric."""
-    for name, values in columns.items():
-        if absent := int((usable & ~np.isfinite(values)).sum()):
-            problems[f"no score from {name}, for it alone"] += absent
+        absent = usable & ~np.isfinite(values)
+        if absent.any():
+            problems[f"no score from {name}" + ("" if missing == "rows" else ", for it alone")] += int(absent.sum())
+            usable = usable & ~absent if missing == "rows" else usable
     return np.flatnonzero(usable)
 
 
@@ -178,3 +173,49 @@ def _label(row: Row, name: str) -> str:
     if row.extra.get(name) is None:
         raise InputError(f"row {row.id} has no {name!r}, which rows are grouped by")
     return str(row.extra[name])
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """One row, its place for the metric and for people (0 to 100), and both values."""
+
+    row: Row
+    metric_place: float
+    human_place: float
+    score: float
+    ratings: dict[str, float]  # by aspect
+
+    @property
+    def overrated(self) -> bool:
+        """The metric puts it above people."""
+        return self.metric_place > self.human_place
+
+
+def places(values: Floats) -> Floats:
+    """The percentile of each value among all: 0 for the lowest, 100 for the highest, 50 if there is only one."""
+    if len(values) < 2:
+        return np.full(len(values), 50.0)
+    return np.asarray((rankdata(merged(values)) - 1) / (len(values) - 1) * 100)
+
+
+def human_places(table: RatedTable) -> Floats:
+    """People's percentile of each row, the mean over all aspects."""
+    return np.asarray(np.mean([places(values) for values in table.human.values()], axis=0))
+
+
+def worst(table: RatedTable, metric: str, most: int = 3) -> list[Disagreement]:
+    """The rows a metric overrates most, then those it underrates most; equal ones in the order of the table."""
+    theirs, ours = human_places(table), places(table.scores[metric])
+    apart = ours - theirs
+    over = [row for row in np.argsort(-apart, kind="stable")[:most] if apart[row] > 0]
+    under = [row for row in np.argsort(apart, kind="stable")[:most] if apart[row] < 0]
+    return [
+        Disagreement(
+            table.rows[row],
+            float(ours[row]),
+            float(theirs[row]),
+            float(table.scores[metric][row]),
+            {aspect: float(values[row]) for aspect, values in table.human.items()},
+        )
+        for row in (*over, *under)
+    ]

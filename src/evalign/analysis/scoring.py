@@ -1,6 +1,7 @@
 """Scores a stream of rows with several metrics at once, holding one block of rows at a time.
 
-Segments leave as they are made; what stays is one exact sum per system, metric and field.
+Segments leave as they are made; what stays is one exact sum per system, metric and field, and for intervals
+(`RowBootstrap`) the numbers of every row, not its texts.
 """
 
 from __future__ import annotations
@@ -11,12 +12,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from evalign.data.rows import RowSource
 from evalign.errors import InputError
 from evalign.metrics.base import BLOCK_ROWS, Metric, Ready, score_blocks
 from evalign.metrics.corpus import Corpus
+from evalign.stats.bootstrap import Resampling, drawn
 from evalign.stats.exact_sums import ExactSum
-from evalign.types import Row, Segment, corpus_entries
+from evalign.types import Floats, Row, Segment, corpus_entries
+
+Ends = dict[str, tuple[float, float]]
 
 
 @dataclass
@@ -122,3 +128,45 @@ def run_scorers(
     if not results:
         raise InputError("no rows to score: the input is empty")
     return list(results.values())
+
+
+@dataclass(eq=False)
+class RowBootstrap:
+    """Collects segments as they are made; `finish` gives every result its intervals."""
+
+    resampling: Resampling
+    rows: dict[int, tuple[list[Sequence[float]], list[Sequence[float]]]] = field(default_factory=dict)
+
+    def __call__(self, result: Result, segment: Segment) -> None:
+        """Takes in one row; failed ones count for nothing, as in the means."""
+        if segment.error is None:
+            scores, statistics = self.rows.setdefault(id(result), ([], []))
+            scores.append([segment.scores[name] for name in result.fields])
+            statistics.append(segment.statistics)
+
+    def finish(self, results: Iterable[Result], metrics: Sequence[Metric]) -> None:
+        """The intervals of each result's means, and of its corpus scores if these come from sums."""
+        by_name = {str(metric): metric for metric in metrics}
+        for result in results:
+            scores, statistics = self.rows.get(id(result), ([], []))
+            if scores:
+                result.mean_intervals = self._means(result.fields, np.array(scores, dtype=np.float64))
+                if by_name[result.metric].pools:
+                    result.pooled_intervals = self._pooled(by_name[result.metric], np.array(statistics))
+
+    def _means(self, fields: Sequence[str], scores: Floats) -> Ends:
+        draws = np.concatenate([weights @ scores for weights in drawn(len(scores), self.resampling)]) / len(scores)
+        return {name: self._ends(values) for name, values in zip(fields, draws.T, strict=True)}
+
+    def _pooled(self, metric: Metric, statistics: Floats) -> Ends:
+        values = [
+            metric.from_totals(totals.tolist(), len(statistics))
+            for weights in drawn(len(statistics), self.resampling)
+            for totals in weights @ statistics
+        ]
+        return {name: self._ends(np.array([draw[name] for draw in values])) for name in values[0]}
+
+    def _ends(self, values: Floats) -> tuple[float, float]:
+        tail = (1 - self.resampling.confidence) / 2
+        low, high = np.quantile(values, [tail, 1 - tail])
+        return float(low), float(high)

@@ -1,7 +1,7 @@
 """What of a shard adds up: segments in, exact sums per system and metric out, which merge in any order to equal bits.
 
 Means come from sums of scores, corpus scores such as BLEU's from sums of statistics, and intervals from sums under
-bootstrap weights keyed by row id (`stats/poisson.py`).
+bootstrap weights keyed by row id (`stats/exact_sums.py`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import numpy as np
 
 from evalign.metrics.base import Metric
 from evalign.stats.bootstrap import Resampling
-from evalign.stats.exact_sums import ExactSum
-from evalign.stats.poisson import PoissonSums, row_keys
+from evalign.stats.exact_sums import ExactSum, PoissonSums, row_keys
 from evalign.types import Ints, Segment
 
 

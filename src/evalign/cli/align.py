@@ -15,8 +15,7 @@ from evalign.metrics.every_matching import align_every, check_not_empty, matchin
 from evalign.render.documents import alignment_document
 from evalign.render.export import write_html
 from evalign.render.progress import progress
-from evalign.render.side_by_side import side_by_side
-from evalign.render.terminal import alignment_picture
+from evalign.render.terminal import alignment_picture, side_by_side
 
 
 @click.command()

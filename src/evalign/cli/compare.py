@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from evalign.analysis.comparison.regressions import Limits, Regression, regressions
 from evalign.analysis.comparison.run import compare_sources
-from evalign.analysis.comparison.values import TESTS, ComparisonPlan, SystemComparison
+from evalign.analysis.comparison.values import TESTS, ComparisonPlan, Limits, Regression, SystemComparison, regressions
 from evalign.cli.corpus_page import PageRows, corpus_page_option, read_twice
 from evalign.cli.inputs import Given, field_options, file_options
 from evalign.cli.options import embeddings_option, format_option, metrics_option, print_result, threads_option

@@ -110,8 +110,8 @@ def _trace_lstm(console: Console, file: str, texts: list[str], as_json: bool, pa
 
 def _teach_rouge(console: Console, spec: str, texts: tuple[str, str | None], page: Path | None) -> None:
     """Every ROUGE variant on a pair, on the terminal or as a page."""
-    from evalign.render.explain.rouge.every_variant import lessons_html, lessons_text
     from evalign.render.explain.rouge.lessons import teach
+    from evalign.render.explain.rouge.screens import lessons_html, lessons_text
 
     name, options = parse_spec(spec)
     if name != "rouge":

@@ -13,7 +13,6 @@ from evalign.cli.options import A_FILE, embeddings_option, metric_option, parse_
 from evalign.data.rows import Columns, InMemory, TableFile
 from evalign.errors import SpecError
 from evalign.metrics.token_metric import TokenMetric
-from evalign.render.agreement.tables import interval
 from evalign.render.progress import progress
 from evalign.render.tables import terminal_table
 from evalign.stats.bootstrap import Resampling
@@ -76,7 +75,7 @@ def tune(data: tuple[str, ...], spec: str, kind: str, by: str | None, document: 
     stdout_console().print(_table(tuned, top))
     click.echo(f"\nBest: {replace(metric, layer=tuned.best)}")
     click.echo(
-        f"Chosen without the fold it was judged on, {tuned.statistic} is {interval(tuned.held_out)}; "
+        f"Chosen without the fold it was judged on, {tuned.statistic} is {tuned.held_out.text()}; "
         f"the folds chose {', '.join(tuned.chosen)}."
     )
     for why, count in table.left_out.items():
@@ -86,5 +85,5 @@ def tune(data: tuple[str, ...], spec: str, kind: str, by: str | None, document: 
 def _table(tuned: TunedLayers, top: int) -> Table:
     single = [choice for choice in tuned.choices if "+" not in choice]
     shown = dict.fromkeys([*list(tuned.choices)[:top], *single])
-    lines = [(choice, interval(tuned.choices[choice])) for choice in shown]
+    lines = [(choice, tuned.choices[choice].text()) for choice in shown]
     return terminal_table(("layers", tuned.statistic), "wn", lines)

@@ -10,8 +10,7 @@ from typing import IO
 
 import click
 
-from evalign.analysis.row_bootstrap import RowBootstrap
-from evalign.analysis.scoring import Result, score_source
+from evalign.analysis.scoring import Result, RowBootstrap, score_source
 from evalign.atomic_files import whole_file
 from evalign.cli.corpus_page import PageRows, corpus_page_option, read_twice
 from evalign.cli.inputs import Given, field_options, file_options

@@ -29,9 +29,9 @@ from evalign.studies.german.published import ROWS
 from evalign.studies.german.study import GermanPlan, named_models, run_german, work
 from evalign.studies.german.systems import LAST, Options
 from evalign.studies.german.tuning import PAPER
+from evalign.studies.inputs import choose, read_rows
 from evalign.studies.lisa.model_scores import LisaPlan
 from evalign.studies.lisa.study import PRESETS, lisa_page, run_lisa
-from evalign.studies.pair_selection import choose, read_rows
 from evalign.studies.step_cache import Steps
 
 

@@ -46,7 +46,7 @@ class BARTScore(Metric):
     about: ClassVar[str] = "mean log-probability of one text given the other (Yuan et al. 2021)"
     bounds: ClassVar[tuple[float, float]] = (LOWEST, 0.0)
     worst: ClassVar[float] = LOWEST
-    explainer: ClassVar[str] = "bartscore:explain_bartscore"
+    explainer: ClassVar[str] = "terms:explain_bartscore"
     former_options: ClassVar[Mapping[str, str]] = {"precision": "arithmetic"}
 
     model: str = option(MODEL, "a directory or a hub name: an encoder-decoder or a causal language model")

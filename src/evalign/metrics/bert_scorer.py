@@ -156,8 +156,7 @@ class BERTScorer:
 
     def plot_example(self, candidate: str, reference: str, fname: str = "") -> Any:
         """The similarity matrix of one pair as a figure, written to `fname` (.png or .svg) if that is given."""
-        from evalign.render.figures import save
-        from evalign.render.similarity_plot import similarity_plot
+        from evalign.render.figures import save, similarity_plot
 
         alignment = replace(self._metric, rescale=False).align(candidate, reference)
         title = "Similarity Matrix"

@@ -49,7 +49,7 @@ class Evalign(Metric):
     fields: ClassVar[tuple[str, ...]] = ("score",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
     worst: ClassVar[float] = 0.0
-    explainer: ClassVar[str] = "weighted_features:explain_weighed"
+    explainer: ClassVar[str] = "terms:explain_weighed"
 
     model: str = option("minilm", "whose recipe", MODELS)
     file: str = option("", "another recipe than the one that ships for the model")

@@ -31,7 +31,7 @@ class Learned(Metric):
 
     name: ClassVar[str] = "learned"
     about: ClassVar[str] = "a regression over other metrics, from a file that evalign train --combine made"
-    explainer: ClassVar[str] = "weighted_features:explain_weighed"
+    explainer: ClassVar[str] = "terms:explain_weighed"
 
     file: str = option("", "what evalign train --combine wrote")
     threads: int = execution_option(0, "threads of the encoder; 0: one per core")

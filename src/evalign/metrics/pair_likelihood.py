@@ -47,6 +47,6 @@ class Likelihoods:
 
     def _repr_html_(self) -> str:
         from evalign.render.export import notebook_html
-        from evalign.render.notebook import static_likelihoods
+        from evalign.render.static_html import static_likelihoods
 
         return notebook_html(self.to_dict(), static_likelihoods(self))

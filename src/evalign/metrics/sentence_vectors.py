@@ -32,7 +32,7 @@ class VectorMetric(TokenMetric):
     """A metric that reduces every text to one vector per layer."""
 
     fields: ClassVar[tuple[str, ...]] = ("score",)
-    explainer: ClassVar[str] = "sentence_vectors:explain_vectors"
+    explainer: ClassVar[str] = "terms:explain_vectors"
     reduction: ClassVar[str]  # the option that says how a text becomes a vector
 
     layer: int | str | None = option("last", LAST, parse=number_or_text)

@@ -4,31 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from evalign.analysis.audit.values import Audit, CostAt, DataQuality, MetricAudit, Ratings, Spread
+from evalign.analysis.audit.values import Audit, DataQuality, MetricAudit, Ratings, Spread
 from evalign.analysis.rated_tables import PLAIN
-from evalign.render.agreement.tables import interval
-from evalign.render.html import items, page, section, table, text
-from evalign.render.study.page import StudyTable
+from evalign.render.html import items, page, paragraphs, section, table
+from evalign.render.study.page import Plate, StudyTable
 from evalign.render.tables import signature_line, terminal_table
-from evalign.stats.estimate import Estimate
 from evalign.version import __version__
 
 MISSING = "-"
-
-
-@dataclass(frozen=True)
-class Part:
-    """One question of the audit: what is said, and its tables."""
-
-    name: str
-    title: str
-    said: tuple[str, ...]
-    tables: tuple[StudyTable, ...]
 
 
 def audit_table(audit: Audit) -> RenderableType:
@@ -36,28 +24,22 @@ def audit_table(audit: Audit) -> RenderableType:
     shown: list[RenderableType] = []
     for part in parts(audit):
         shown += [Text(part.title, style="bold underline"), *map(Text, part.said)]
-        for one in part.tables:
-            kinds = "f" * one.names + "n" * (len(one.columns) - one.names)
-            shown += [Text(one.caption, style="bold"), terminal_table(one.columns, kinds, one.lines)]
+        for content in part.tables:
+            kinds = "f" * content.names + "n" * (len(content.columns) - content.names)
+            shown += [Text(content.caption, style="bold"), terminal_table(content.columns, kinds, content.lines)]
         shown.append(Text())
     return Group(*shown, *map(signature_line, _made(audit)))
 
 
 def audit_html(audit: Audit) -> str:
     """The same as one page that needs no other file."""
-    found = list(parts(audit))
-    contents = "".join(
-        section(
-            part.name,
-            part.title,
-            "".join(f"<p>{text(sentence)}</p>\n" for sentence in part.said)
-            + "".join(table(one.caption, one.columns, [("", line) for line in one.lines]) for one in part.tables),
-        )
-        for part in found
-    )
-    contents += section("made", "How this was made", f"<ul>{items(_made(audit))}</ul>\n")
-    names = [(part.name, part.title) for part in found]
-    return page("Audit of metrics", "", [*names, ("made", "How this was made")], contents)
+    contents = []
+    for part in parts(audit):
+        tables = (table(each.caption, each.columns, [("", line) for line in each.lines]) for each in part.tables)
+        contents.append((part.name, part.title, paragraphs(part.said) + "".join(tables)))
+    contents.append(("made", "How this was made", f"<ul>{items(_made(audit))}</ul>\n"))
+    names = [(name, title) for name, title, _ in contents]
+    return page("Audit of metrics", "", names, "".join(section(*content) for content in contents))
 
 
 def audit_json(audit: Audit) -> str:
@@ -67,29 +49,30 @@ def audit_json(audit: Audit) -> str:
         "sampled": audit.sampled,
         "plan": asdict(audit.plan),
         "data": asdict(audit.data),
-        "metrics": [asdict(one) for one in audit.metrics],
+        "metrics": [asdict(metric) for metric in audit.metrics],
         "notes": list(audit.notes),
     }
     return json.dumps(document, ensure_ascii=False, indent=2)
 
 
-def parts(audit: Audit) -> Iterator[Part]:
+def parts(audit: Audit) -> Iterator[Plate]:
     """The five questions of the log book."""
-    yield Part("data", "Quality of the data and the raters", (), (_facts(audit.data), _ratings(audit.data)))
-    yield Part("agreement", "Agreement with people", (_agreement_sentence(audit),), (_agreement(audit),))
-    yield Part("cost", "Cost and its growth", (
+    yield Plate("data", "Quality of the data and the raters", tables=(_facts(audit.data), _ratings(audit.data)))
+    said = (_agreement_sentence(audit),)
+    yield Plate("agreement", "Agreement with people", said=said, tables=(_agreement(audit),))
+    yield Plate("cost", "Cost and its growth", said=(
         "Milliseconds of processor time per pair, on texts as long as the data's, twice and four times as long; k of "
         "time ~ words^k. In brackets: lowest and highest of three rounds.",
-    ), (_cost(audit),))  # fmt: skip
-    yield Part("robustness", "Robustness: what each change of the candidate does", (
+    ), tables=(_cost(audit),))  # fmt: skip
+    yield Plate("robustness", "Robustness: what each change of the candidate does", said=(
         "Mean change of the score, also in standard deviations of the untouched scores, and the share of rows whose "
         "score falls or rises. Scores of metrics where lower is better are turned round.",
-    ), tuple(map(_robustness, audit.metrics)))  # fmt: skip
-    yield Part("reliability", "Reliability", (
+    ), tables=tuple(map(_robustness, audit.metrics)))  # fmt: skip
+    yield Plate("reliability", "Reliability", said=(
         "Two halves: how far apart Pearson's r with people lies in two random halves of the items (median of 200 "
         "splits; 95 % lie below the number in brackets), and how alike the halves rank the systems (mean tau). Other "
         "order: the largest change of a score when rows come one at a time, the last first.",
-    ), (_reliability(audit),))  # fmt: skip
+    ), tables=(_reliability(audit),))  # fmt: skip
 
 
 def _facts(data: DataQuality) -> StudyTable:
@@ -118,7 +101,7 @@ def _ratings(data: DataQuality) -> StudyTable:
 
 def _rating_cells(ratings: Ratings) -> tuple[str, ...]:
     numbers = (f"{value:.3g}" for value in (ratings.mean, ratings.deviation, ratings.low, ratings.high))
-    alpha = interval(ratings.alpha) if ratings.alpha is not None else "one rating each"
+    alpha = ratings.alpha.text() if ratings.alpha is not None else "one rating each"
     return (
         f"{ratings.rows}", *numbers, f"{ratings.distinct}", f"{ratings.tied:.1%}", f"{ratings.raters}",
         f"{ratings.raters_per_row:.2g}", alpha,
@@ -136,56 +119,51 @@ def _agreement_sentence(audit: Audit) -> str:
 
 def _agreement(audit: Audit) -> StudyTable:
     lines = []
-    for one in audit.metrics:
-        for aspect, levels in one.agreement.items():
+    for metric in audit.metrics:
+        for aspect, levels in metric.agreement.items():
             for level, estimates in levels.items():
+                shown = [estimate.text() for estimate in estimates.values()]
                 count = str(next(iter(estimates.values())).n)
-                lines.append((one.metric, _aspect(aspect), level, *map(interval, estimates.values()), count))
-    return StudyTable(
-        "Correlation with ratings",
-        ("metric", "ratings", "level", "Pearson", "Spearman", "Kendall", "n"),
-        tuple(lines),
-        3,
-    )
+                lines.append((metric.metric, _aspect(aspect), level, *shown, count))
+    columns = ("metric", "ratings", "level", "Pearson", "Spearman", "Kendall", "n")
+    return StudyTable("Correlation with ratings", columns, tuple(lines), 3)
 
 
 def _cost(audit: Audit) -> StudyTable:
     lines = []
-    for one in audit.metrics:
-        by_times = {length.times: length for length in one.cost.lengths}
-        cells = [_time(by_times[times]) if times in by_times else MISSING for times in (1, 2, 4)]
+    for metric in audit.metrics:
+        by_times = {length.times: length for length in metric.cost.lengths}
+        cells = [_time(by_times[times].milliseconds) if times in by_times else MISSING for times in (1, 2, 4)]
         words = " ".join(f"{by_times[times].words:.0f}" if times in by_times else MISSING for times in (1, 2, 4))
-        lines.append((one.metric, *cells, words, _number(one.cost.exponent, 2)))
-    return StudyTable(
-        "Time per pair, by length", ("metric", "1x", "2x", "4x", "words of both texts", "k"), tuple(lines)
-    )
+        lines.append((metric.metric, *cells, words, metric.cost.exponent.text(2)))
+    columns = ("metric", "1x", "2x", "4x", "words of both texts", "k")
+    return StudyTable("Time per pair, by length", columns, tuple(lines))
 
 
-def _robustness(one: MetricAudit) -> StudyTable:
+def _robustness(metric: MetricAudit) -> StudyTable:
     lines = []
-    for found in one.robustness:
-        deviations = MISSING if found.deviations is None else f"{found.deviations:+.2f}"
+    for change in metric.robustness:
+        deviations = MISSING if change.deviations is None else f"{change.deviations:+.2f}"
         lines.append((
-            f"{found.change}: {found.about}", found.expected, f"{found.mean:+.4f}", deviations, f"{found.fell:.0%}",
-            f"{found.rose:.0%}",
+            f"{change.change}: {change.about}", change.expected, f"{change.mean:+.4f}", deviations,
+            f"{change.fell:.0%}", f"{change.rose:.0%}",
         ))  # fmt: skip
-    rows = max((found.rows for found in one.robustness), default=0)
+    rows = max((change.rows for change in metric.robustness), default=0)
     columns = ("change", "should", "mean change", "in sd", "falls", "rises")
-    return StudyTable(f"{one.metric}, {rows} rows", columns, tuple(lines))
+    return StudyTable(f"{metric.metric}, {rows} rows", columns, tuple(lines))
 
 
 def _reliability(audit: Audit) -> StudyTable:
     lines = []
-    for one in audit.metrics:
-        found = one.reliability
-        flags = ", ".join(f"{flag} {count}" for flag, count in found.flags.items())
-        for aspect, apart in found.half_difference.items():
+    for metric in audit.metrics:
+        reliable = metric.reliability
+        flags = ", ".join(f"{flag} {count}" for flag, count in reliable.flags.items())
+        flagged = f"{reliable.flagged / reliable.scored:.1%}" + (f" ({flags})" if flags else "")
+        ranking = MISSING if reliable.half_ranking is None else reliable.half_ranking.text()
+        end = ranking, f"{reliable.reordered:.1e}", flagged, f"{reliable.failed}"
+        for aspect, apart in reliable.half_difference.items():
             half = MISSING if apart.value is None else f"{apart.value:.3f} [{apart.high:.3f}]"
-            ranking = MISSING if found.half_ranking is None else interval(found.half_ranking)
-            lines.append((
-                one.metric, _aspect(aspect), half, ranking, f"{found.reordered:.1e}",
-                f"{found.flagged / found.scored:.1%}" + (f" ({flags})" if flags else ""), f"{found.failed}",
-            ))  # fmt: skip
+            lines.append((metric.metric, _aspect(aspect), half, *end))
     columns = ("metric", "ratings", "two halves: r", "systems' order", "other order", "rows flagged", "failed")
     return StudyTable("Halves, order and flags", columns, tuple(lines), 2)
 
@@ -195,14 +173,14 @@ def _made(audit: Audit) -> list[str]:
     asked = "all rows" if not plan.sample else f"at most about {plan.sample} rows, whole items (--sample)"
     lines = [f"scored: {asked}; changes on {min(plan.changed, audit.sampled)} of them; seed {plan.resampling.seed}"]
     lines += audit.notes
-    for one in audit.metrics:
-        for aspect, levels in one.agreement.items():
+    for metric in audit.metrics:
+        for aspect, levels in metric.agreement.items():
             for level, estimates in levels.items():
-                lines += [f"{one.metric}, {_aspect(aspect)}, {level}, {name}: {flag}"
+                lines += [f"{metric.metric}, {_aspect(aspect)}, {level}, {name}: {flag}"
                           for name, estimate in estimates.items() for flag in estimate.flags]  # fmt: skip
     for aspect, ratings in audit.data.ratings.items():
         lines += [f"raters, {_aspect(aspect)}: {flag}" for flag in (ratings.alpha.flags if ratings.alpha else ())]
-    return [*dict.fromkeys(lines), *dict.fromkeys(one.signature for one in audit.metrics)]
+    return [*dict.fromkeys(lines), *dict.fromkeys(metric.signature for metric in audit.metrics)]
 
 
 def _aspect(aspect: str) -> str:
@@ -216,13 +194,5 @@ def _spread(spread: Spread | None) -> str:
     return f"{spread.low:g}" if same else f"{spread.low:g}, {spread.median:g}, {spread.high:g}"
 
 
-def _time(length: CostAt) -> str:
-    spent = length.milliseconds
+def _time(spent: Spread) -> str:
     return f"{spent.median:.3g} [{spent.low:.3g}, {spent.high:.3g}]"
-
-
-def _number(estimate: Estimate, digits: int) -> str:
-    if estimate.value is None:
-        return MISSING
-    ends = "" if estimate.low is None else f" [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
-    return f"{estimate.value:.{digits}f}{ends}"

@@ -11,9 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from evalign.analysis.comparison.examples import Example
-from evalign.analysis.comparison.regressions import Regression
-from evalign.analysis.comparison.values import MetricComparison, SystemComparison, SystemScore, Versus
+from evalign.analysis.comparison.system_scores import Example
+from evalign.analysis.comparison.values import MetricComparison, Regression, SystemComparison, SystemScore, Versus
 from evalign.render.tables import Writers, latex_tabular, signature_line, terminal_table, tsv
 from evalign.render.terminal import visible
 

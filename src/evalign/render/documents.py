@@ -22,10 +22,14 @@ from evalign.encoders.tokenizer import utf8
 from evalign.metrics.base import Metric
 from evalign.metrics.registry import METRICS, metric_class
 from evalign.metrics.signature import Signature
-from evalign.render.clause_values import clause_values
-from evalign.render.foreign_text import foreign_text
-from evalign.render.matching_rounds import rounds_of
-from evalign.render.quality import Levels, levels_of, signature_settings
+from evalign.render.alignment_reading import (
+    Levels,
+    clause_values,
+    foreign_text,
+    levels_of,
+    rounds_of,
+    signature_settings,
+)
 from evalign.text.clauses import clauses
 from evalign.text.word_numbers import word_numbers
 from evalign.types import Alignment, Floats, Report, Row, Segment, Tokens, corpus_entries

@@ -1,4 +1,4 @@
-"""Matplotlib figures of all reports: their look, their panels, and their files (PNG, SVG, CSV).
+"""Matplotlib figures of all reports: their look, their panels, and their files (PNG, SVG, CSV); a pair's similarities.
 
 The only module that imports matplotlib (extra `plots`), when the first figure is drawn. Nothing global is changed:
 figures are made with the object API, and the style holds only while one is drawn or written. Colours are Okabe and
@@ -22,6 +22,7 @@ import numpy as np
 from evalign.atomic_files import whole_file
 from evalign.errors import FileFormatError, MissingExtraError, SpecError
 from evalign.render.labels import showable
+from evalign.types import Alignment, Ints, Tokens
 
 if TYPE_CHECKING:  # named again for modules that may not import matplotlib
     from matplotlib.axes import Axes as Axes
@@ -45,6 +46,7 @@ STYLE: dict[Any, Any] = {
 
 Parameters = ParamSpec("Parameters")
 Made = TypeVar("Made")
+DARK = 0.5  # cells above are written in white
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,3 +181,26 @@ def _csv_cell(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:.6g}" if np.isfinite(value) else ""
     return showable(str(value))
+
+
+@in_style
+def similarity_plot(alignment: Alignment, title: str = "Similarity Matrix") -> Figure:
+    """Candidate tokens down, reference tokens across, special ones left out, the value in every cell."""
+    rows, columns = (np.flatnonzero(~side.special) for side in (alignment.candidate, alignment.reference))
+    values = alignment.similarity[np.ix_(rows, columns)]
+    size = (1.6 + 0.75 * max(1, len(columns)), 1.2 + 0.55 * max(1, len(rows)))
+    figure, (axes,) = grid(1, 1, size)
+    image = axes.imshow(values, cmap=colour_map("Blues"), vmin=0, vmax=1, aspect="auto")
+    axes.grid(visible=False)
+    axes.set_xticks(range(len(columns)), _labels(alignment.reference, columns), rotation=45)
+    axes.set_yticks(range(len(rows)), _labels(alignment.candidate, rows))
+    axes.set(xlabel="Reference (tokenized)", ylabel="Candidate (tokenized)", title=title)
+    for row, column in np.ndindex(values.shape):
+        colour = "white" if values[row, column] > DARK else "black"
+        axes.text(column, row, f"{values[row, column]:.3f}", ha="center", va="center", color=colour)
+    figure.colorbar(image, ax=axes)
+    return figure
+
+
+def _labels(tokens: Tokens, places: Ints) -> list[str]:
+    return [showable(tokens.surface(int(place))) for place in places]

@@ -1,18 +1,24 @@
 """Parts of HTML pages without scripts: escaped text, tables that scroll, figures, sections and the whole page.
 
-In: texts from anywhere, and HTML made here. Out: pages that need no other file, in light and dark, printable.
+In: texts from anywhere, SVG of matplotlib, and HTML made here. Out: pages that need no other file, in light and dark,
+printable; pictures are labelled for screen readers and take the page's colours.
 """
 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
+from xml.etree import ElementTree
 
-from evalign.render.inline_svg import inline_svg
+from evalign.render.figures import GRID, INK
 from evalign.render.labels import showable
 from evalign.version import __version__
+
+PAGE_COLOURS = {INK: "currentColor", GRID: "var(--grid)"}  # they change with the page between light and dark
+FONT = "DejaVu Sans, Verdana, sans-serif"  # Verdana is as wide, so labels keep their places where DejaVu is missing
 
 
 def text(value: str) -> str:
@@ -51,6 +57,11 @@ def figure(name: str, label: str, svg: str, caption: str, more: str = "") -> str
     )
 
 
+def paragraphs(sentences: Iterable[str]) -> str:
+    """Sentences, each a paragraph."""
+    return "".join(f"<p>{text(sentence)}</p>\n" for sentence in sentences)
+
+
 def items(sentences: Iterable[str]) -> str:
     """Entries of a list."""
     return "".join(f"<li>{text(sentence)}</li>\n" for sentence in sentences)
@@ -85,3 +96,42 @@ def report_style() -> str:
 
 def _scrolling(label: str) -> str:
     return f'<div class="scroll" tabindex="0" role="region" aria-label="{text(label)}">'
+
+
+def inline_svg(svg: str, name: str, label: str) -> str:
+    """`name` begins all ids; `label` is read out instead of the picture."""
+    root = ElementTree.fromstring(svg)
+    root.set("role", "img")
+    root.set("aria-label", showable(label))
+    width = float(root.attrib.pop("width").removesuffix("pt")) * 4 / 3
+    root.attrib.pop("height")
+    root.set("style", f"width:{width:.0f}px")
+    for parent in root.iter():
+        for child in [child for child in parent if _local(child.tag) == "metadata"]:
+            parent.remove(child)
+    for element in root.iter():
+        element.tag = _local(element.tag)
+        attributes = {_local(key): _attribute(_local(key), value, name) for key, value in element.attrib.items()}
+        element.attrib.clear()
+        element.attrib.update(attributes)
+    background = root.find(".//*[@id='" + name + "-patch_1']")
+    if background is not None:
+        background.clear()  # the page's own background shows
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _local(name: str) -> str:
+    return name.rpartition("}")[2]
+
+
+def _attribute(key: str, value: str, name: str) -> str:
+    if key == "id":
+        return f"{name}-{value}"
+    if key == "href":
+        return f"#{name}-{value.removeprefix('#')}"
+    if key not in ("style", "clip-path", "fill", "stroke"):
+        return value
+    value = re.sub(r"url\(#", f"url(#{name}-", value)
+    for colour, page_colour in PAGE_COLOURS.items():
+        value = value.replace(colour, page_colour)
+    return value.replace("'DejaVu Sans'", FONT)

@@ -14,8 +14,8 @@ import numpy as np
 from evalign.encoders.likelihood.base import LOWEST, Likelihood
 from evalign.encoders.tokenizer import utf8
 from evalign.metrics.pair_likelihood import Likelihoods
+from evalign.render.alignment_reading import PROBABILITY_BOUNDS
 from evalign.render.documents import VERSION, tokens_document
-from evalign.render.quality import PROBABILITY_BOUNDS
 from evalign.types import Tokens
 from evalign.version import __version__
 

@@ -1,25 +1,24 @@
-"""An Alignment in the terminal: every token, its partner, and how well they fit."""
+"""An Alignment in the terminal: every token, its partner and how well they fit, or all matchings side by side."""
 
 from __future__ import annotations
 
 import io
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from evalign.render.foreign_text import foreign_text
-from evalign.render.matched_text import MatchedText, matched_texts
-from evalign.render.quality import class_of, levels_of
+from evalign.render.alignment_reading import MatchedText, class_of, foreign_text, levels_of, matched_texts
 from evalign.render.tables import signature_line, terminal_table
 from evalign.types import Alignment
 
 BAR = 10
 # By level. Blue to orange keeps apart for colour-blind readers; bar and number say the same again.
 STYLES = ("bold blue", "cyan", "yellow", "bold dark_orange")
+CHANGED = "◆"
 
 
 def alignment_picture(alignment: Alignment) -> RenderableType:
@@ -75,3 +74,41 @@ def _matches_table(side: MatchedText, bounds: Sequence[float], grey: bool) -> Ta
         ])  # fmt: skip
     columns = (side.name, "", "", "best partner", *(["weight"] if weighted else []))
     return terminal_table(columns, "llrlr"[: len(columns)], lines)
+
+
+def side_by_side(alignments: Mapping[str, Alignment]) -> RenderableType:
+    """One column per matching; the first is the yardstick, and a mark shows where another differs from it."""
+    (first, yardstick), *_ = alignments.items()
+    columns, bounds = list(alignments.values()), levels_of(yardstick).bounds
+    lines: list[list[str | Text]] = [
+        [visible(yardstick.candidate.surface(index)), *(_partner(each, index, yardstick, bounds) for each in columns)]
+        for index in range(len(yardstick.candidate))
+        if not yardstick.candidate.special[index]
+    ]
+    for field in dict.fromkeys(name for alignment in columns for name in alignment.scores):
+        values = [alignment.scores.get(field) for alignment in columns]
+        lines.append([Text(field, style="dim"), *("" if value is None else f"{value:.4f}" for value in values)])
+    lines.append([Text("reference tokens left out", style="dim"), *(str(_left_out(each)) for each in columns)])
+    table = terminal_table(("candidate", *alignments), "l" + "w" * len(columns), lines)
+    changes = [f"{name}: {_changes(alignment, yardstick)}" for name, alignment in list(alignments.items())[1:]]
+    note = f"\n{CHANGED} another partner than under {first}. Candidate tokens that changed: {', '.join(changes)}"
+    return Group(table, Text(note, style="dim"))
+
+
+def _partner(alignment: Alignment, index: int, yardstick: Alignment, bounds: Sequence[float]) -> Text:
+    partner = int(alignment.candidate_partners[index])
+    mark = f" {CHANGED}" if partner != int(yardstick.candidate_partners[index]) else ""
+    if partner < 0:
+        return Text(f"—{mark}", style="dim")
+    value = float(alignment.candidate_values[index])
+    return Text.assemble(visible(alignment.reference.surface(partner)), (f" {value:.2f}", quality(value, bounds)), mark)
+
+
+def _changes(alignment: Alignment, yardstick: Alignment) -> int:
+    own = ~alignment.candidate.special
+    return int((alignment.candidate_partners != yardstick.candidate_partners)[own].sum())
+
+
+def _left_out(alignment: Alignment) -> int:
+    """Reference tokens that have no cell at all, or that no candidate token chose."""
+    return sum(1 for index in alignment.unmatched_reference if not alignment.reference.special[index])

@@ -12,7 +12,7 @@ import numpy as np
 
 from evalign.analysis.comparison.parts import ComparisonSums, PairSums, SystemSums, compare_sums, comparison_sums
 from evalign.analysis.comparison.run import compare_scored
-from evalign.analysis.comparison.system_scores import PairedScores, score_pairs
+from evalign.analysis.comparison.system_scores import PairedScores, read_rows, score_pairs
 from evalign.analysis.comparison.values import ComparisonPlan, SystemComparison
 from evalign.cancellation import check_stopped
 from evalign.data.row_pairing import pair_rows
@@ -130,7 +130,7 @@ def _compare_rows(request: CompareRequest, plan: ComparisonPlan, settings: Setti
     check_comparison(pairing.rows, len(pairing.systems), widths, request.samples, settings.limits)
     tables = score_pairs([source], pairing, metrics, score=score_rows)
     check_stopped()
-    return compare_scored(tables, plan, pairing.by, lambda chosen: chosen.read([source], pairing), _watched)
+    return compare_scored(tables, plan, pairing.by, lambda wanted: read_rows(wanted, [source], pairing), _watched)
 
 
 def _watched(_what: str, _total: int | None) -> AbstractContextManager[Callable[[], object]]:

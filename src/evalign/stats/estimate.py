@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from evalign.errors import InputError, LengthMismatchError, UndefinedStatisticError, nearest
-from evalign.stats.ties import merged
 from evalign.types import Floats, Ints
 
 Labels = Sequence[Any] | npt.NDArray[Any]  # one name per row, of any type that prints
 FEWEST_ROWS = 3
 T = TypeVar("T")
+LAST_BITS = 2.0**-48  # of a value: 16 times the distance of neighbouring doubles
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,12 @@ class Estimate:
     low: float | None = None
     high: float | None = None
     flags: tuple[str, ...] = ()
+
+    def text(self, digits: int = 3, missing: str = "-") -> str:
+        """0.643 [0.621, 0.664]; the value alone without an interval, `missing` without a value."""
+        if self.value is None or self.low is None or self.high is None:
+            return missing if self.value is None else f"{self.value:.{digits}f}"
+        return f"{self.value:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
 
 
 def column(values: npt.ArrayLike, name: str) -> Floats:
@@ -102,3 +108,20 @@ def rows_by_code(code_of_row: Ints) -> list[Ints]:
     """The rows of each code, in the order of the codes."""
     order = np.argsort(code_of_row, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(code_of_row[order])) + 1)
+
+
+def merged(values: Floats) -> Floats:
+    """The values, those next to each other along the last axis all made equal to the smallest of them."""
+    if not values.shape[-1]:
+        return values
+    order = np.argsort(values, axis=-1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=-1)
+    size = np.maximum(np.abs(ordered[..., 1:]), np.abs(ordered[..., :-1]))
+    with np.errstate(invalid="ignore"):  # equal infinities have no difference
+        apart = np.diff(ordered) > LAST_BITS * np.where(np.isfinite(size), size, 0.0)
+    places = np.arange(1, values.shape[-1])
+    begins = np.zeros(order.shape, dtype=np.int64)
+    begins[..., 1:] = np.maximum.accumulate(np.where(apart, places, 0), axis=-1)
+    result = np.empty_like(ordered)
+    np.put_along_axis(result, order, np.take_along_axis(ordered, begins, axis=-1), axis=-1)
+    return result

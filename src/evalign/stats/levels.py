@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from evalign.errors import InputError, UndefinedStatisticError
 from evalign.stats.bootstrap import Prepared, Resampling, with_interval
-from evalign.stats.correlation import CORRELATIONS, correlation
+from evalign.stats.correlation import CORRELATIONS, correlate_rows, correlation
 from evalign.stats.estimate import (
     FEWEST_ROWS,
     Estimate,
@@ -28,7 +28,6 @@ from evalign.stats.estimate import (
     varied,
 )
 from evalign.stats.pair_levels import PAIR_STATISTICS, pairs_of_items, pairs_of_systems, pdp_function
-from evalign.stats.row_correlations import correlate_rows
 from evalign.stats.weighted import mean_of_defined, ratio, weighted, weighted_mean
 from evalign.types import Floats, Ints
 

@@ -13,10 +13,9 @@ import numpy as np
 
 from evalign.errors import UndefinedStatisticError
 from evalign.stats.bootstrap import Prepared
-from evalign.stats.estimate import Estimate, Labels, codes, varied
-from evalign.stats.pairs import items_of_pairs, tie_calibration
-from evalign.stats.row_correlations import correlate_rows
-from evalign.stats.ties import merged
+from evalign.stats.correlation import correlate_rows
+from evalign.stats.estimate import Estimate, Labels, codes, merged, varied
+from evalign.stats.pairs import items_of_pairs, order_of, tie_calibration
 from evalign.stats.weighted import Weighted, ratio, weighted_mean
 from evalign.types import Floats, Ints
 
@@ -63,8 +62,7 @@ def accuracy_of_rows(scores: Floats, human: Floats, epsilon: float) -> Floats:
     values = np.empty(len(scores))
     for start in range(0, len(scores), per_block):
         x, y = merged(scores[start : start + per_block]), merged(human[start : start + per_block])
-        difference = x[:, first] - x[:, second]
-        order = np.where(np.abs(difference) <= epsilon, 0, np.sign(difference))
+        order = order_of(x[:, first] - x[:, second], epsilon)
         right = (order == np.sign(y[:, first] - y[:, second])).mean(axis=1)
         values[start : start + per_block] = np.where(np.isfinite(x + y).all(axis=1), right, np.nan)
     return values

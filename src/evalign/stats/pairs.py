@@ -1,7 +1,8 @@
 """Does the metric order pairs of outputs as people do? Accuracy with calibrated ties, and WMT's Kendall-like daRR.
 
 In: scores and ratings of rows, with the item (the source text) of each row if only outputs of the same item are
-compared. Out: accuracies between 0 and 1, with the tie threshold that was chosen; tau between -1 and 1.
+compared. Out: accuracies between 0 and 1, with the tie threshold that was chosen; tau between -1 and 1; and, of two
+metrics, whether one's accuracy is really higher, by swapping the outcomes of pairs.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import numpy.typing as npt
 from evalign.errors import InputError, UndefinedStatisticError
 from evalign.stats.bootstrap import Resampling, bootstrap_mean
 from evalign.stats.estimate import Estimate, Labels, codes, column, paired, parallel, rows_by_code
+from evalign.stats.significance import ROUNDING, Comparison
 from evalign.types import Bools, Floats, Ints
 
 PAIR_BLOCK = 250_000  # pairs held at once
 DROPPED_BITS = 43  # of a difference's floating-point form in the first pass: 512 bins from a number to its double
 BINS = 1 << (63 - DROPPED_BITS)
-ROUNDING = 1e-12
+ROW_BLOCK = 512  # rows of one item compared with all its rows at once
 
 
 @dataclass(frozen=True)
@@ -175,3 +177,58 @@ def _joined(parts: list[tuple[Ints, Floats, Floats]]) -> tuple[Ints, Floats, Boo
 
 def _pair_counts(rows_by_item: list[Ints]) -> Floats:
     return np.array([len(rows) * (len(rows) - 1) / 2 for rows in rows_by_item])
+
+
+@dataclass(frozen=True, eq=False)
+class PairOutcomes:
+    """For each item: how many pairs only one of two metrics has right, the net gain of the first, and a pair's weight.
+
+    The difference of two accuracies is `gained @ weights`; a swap gives each of `unlike` pairs a random sign.
+    """
+
+    unlike: Ints
+    gained: Ints
+    weights: Floats
+
+
+def pair_outcomes(
+    first: npt.ArrayLike, second: npt.ArrayLike, human: npt.ArrayLike, items: Labels | None, calibrated: bool = True
+) -> PairOutcomes:
+    """Which pairs of rows of the same item each metric has right, at its own best threshold or without one."""
+    x, z, y = column(first, "scores"), column(second, "scores"), column(human, "human scores")
+    parallel(x, "scores", y, "human scores")
+    parallel(z, "scores", y, "human scores")
+    rows_by_item, _ = items_of_pairs(items, len(y))
+    thresholds = [tie_calibration(scores, y, rows_by_item)[0] if calibrated else 0.0 for scores in (x, z)]
+    unlike, gained, pairs = (np.zeros(len(rows_by_item), dtype=np.int64) for _ in range(3))
+    for item, rows in enumerate(rows_by_item):
+        for start in range(0, len(rows), ROW_BLOCK):
+            here = rows[start : start + ROW_BLOCK]
+            later = np.arange(len(rows)) > np.arange(start, start + len(here))[:, None]
+            people = np.sign(y[here, None] - y[rows])
+            right, other = (
+                order_of(scores[here, None] - scores[rows], epsilon) == people
+                for scores, epsilon in zip((x, z), thresholds, strict=True)
+            )
+            unlike[item] += int(((right != other) & later).sum())
+            gained[item] += int((right & ~other & later).sum()) - int((other & ~right & later).sum())
+            pairs[item] += int(later.sum())
+    return PairOutcomes(unlike, gained, 1 / (pairs * len(pairs)))
+
+
+def pair_swap_test(groups: list[tuple[PairOutcomes, float]], rows: int, resampling: Resampling) -> Comparison:
+    """The test over groups of rows, each with its share of the mean; p = (1 + swaps as extreme) / (1 + swaps)."""
+    unlike, gained = (np.concatenate([getattr(part, name) for part, _ in groups]) for name in ("unlike", "gained"))
+    weights = np.concatenate([part.weights * share for part, share in groups])
+    observed = float(gained @ weights)
+    # The sum of m random signs is 2 Binomial(m, 1/2) - m: no pair needs a coin of its own.
+    nulls = np.array(
+        [(2 * resampling.generator(k).binomial(unlike, 0.5) - unlike) @ weights for k in range(resampling.samples)]
+    )
+    return Comparison.of_swaps(observed, nulls, rows)
+
+
+def order_of(difference: Floats, epsilon: float) -> Floats:
+    """1, 0 or -1 for every difference of two scores, which are tied up to `epsilon`."""
+    order: Floats = np.where(np.abs(difference) <= epsilon, 0, np.sign(difference))
+    return order

@@ -12,9 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from evalign.stats.concordance import Concordance, Ordering
 from evalign.stats.estimate import lookup
-from evalign.stats.weighted import SAME, TAU_DENOMINATORS, centred_ranks, ratio, standardised
+from evalign.stats.weighted import SAME, TAU_DENOMINATORS, Concordance, Ordering, centred_ranks, ratio, standardised
 from evalign.types import Floats
 
 Difference = Callable[[Floats], Floats]

@@ -39,6 +39,14 @@ class Comparison:
     n: int
     swaps: int = 0  # behind the p-values, of a permutation test: those on which the statistic has a value
 
+    @classmethod
+    def of_swaps(cls, observed: float, swapped: Floats, n: int) -> Comparison:
+        """From the differences after swaps: p = (1 + swaps as extreme as observed) / (1 + swaps)."""
+        sides = (swapped >= observed - ROUNDING, swapped <= observed + ROUNDING,
+                 np.abs(swapped) >= abs(observed) - ROUNDING)  # fmt: skip
+        above, below, either = ((1 + int(side.sum())) / (1 + len(swapped)) for side in sides)
+        return cls(observed, above, below, either, n, len(swapped))
+
 
 def williams(first: npt.ArrayLike, second: npt.ArrayLike, human: npt.ArrayLike) -> Comparison:
     """Williams (1959): are two Pearson correlations that share the human column different?"""
@@ -103,9 +111,7 @@ def permutation_test(
         raise UndefinedStatisticError("the statistic has no value on the observed scores, so there is nothing to test")
     nulls = np.concatenate([difference(mask) for mask in _masks(len(y), resampling, block_of_row)])
     nulls = nulls[np.isfinite(nulls)]
-    sides = (nulls >= observed - ROUNDING, nulls <= observed + ROUNDING, np.abs(nulls) >= abs(observed) - ROUNDING)
-    above, below, either = ((1 + int(side.sum())) / (1 + len(nulls)) for side in sides)
-    return Comparison(observed, above, below, either, len(y), len(nulls))
+    return Comparison.of_swaps(observed, nulls, len(y))
 
 
 def compare_all(

@@ -95,7 +95,7 @@ class Alignment:
 
     def _repr_html_(self) -> str:
         from evalign.render.export import notebook_html
-        from evalign.render.notebook import static_alignment
+        from evalign.render.static_html import static_alignment
 
         return notebook_html(self.to_dict(packed=True), static_alignment(self))
 

@@ -133,7 +133,7 @@ class Report:
     def _repr_html_(self) -> str:
         from evalign.render.documents import report_document
         from evalign.render.export import notebook_html
-        from evalign.render.notebook import static_report
+        from evalign.render.static_html import static_report
 
         return notebook_html(report_document(self), static_report(self))
 

@@ -15,12 +15,9 @@ from typing import Any
 import numpy as np
 
 from evalign.analysis.agreement import judge_table
-from evalign.analysis.audit.cost import PAIRS_TIMED, cost
-from evalign.analysis.audit.data_quality import data_quality, item_of
-from evalign.analysis.audit.raters import mean_ratings
-from evalign.analysis.audit.reliability import REORDERED_ROWS, reliability
+from evalign.analysis.audit.data_quality import data_quality, item_of, mean_ratings
 from evalign.analysis.audit.robustness import CHANGE_COUNT, robustness
-from evalign.analysis.audit.trial import Trial
+from evalign.analysis.audit.trial import PAIRS_TIMED, REORDERED_ROWS, Trial, cost, reliability
 from evalign.analysis.audit.values import CORRELATIONS, Audit, AuditPlan, Cost, DataQuality, MetricAudit
 from evalign.analysis.plan import Plan
 from evalign.analysis.rated_tables import RatedTable, rate
@@ -60,12 +57,13 @@ def audit(
     steps = PAIRS_TIMED + len(sample) + CHANGE_COUNT * changed + min(REORDERED_ROWS, len(sample))
     with watch("auditing", steps * len(parsed)) as advance:
         scored = [_scored(metric, sample, number, advance) for number, metric in enumerate(parsed)]
-        table = _table(sample, scored)
+        columns = {str(metric.trial.metric): dict(enumerate(metric.values.tolist())) for metric in scored}
+        table = rate(InMemory(sample), [], columns)
         levels = _agreement(table, data, plan)
-        found = [_judged(one, sample, table, levels, plan) for one in scored]
+        audited = [_judged(metric, sample, table, levels, plan) for metric in scored]
     notes = [f"left out: {count} rows, {why}" for why, count in table.left_out.items()]
-    notes += [f"{one.trial.metric}: {one.cost.note}" for one in scored if one.cost.note]
-    return Audit(plan, data, len(sample), tuple(found), tuple(notes))
+    notes += [f"{metric.trial.metric}: {metric.cost.note}" for metric in scored if metric.cost.note]
+    return Audit(plan, data, len(sample), tuple(audited), tuple(notes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,33 +123,28 @@ def _scored(metric: Metric, sample: Sequence[Row], number: int, advance: Callabl
     return _Scored(trial, spent, segments, trial.values(segments))
 
 
-def _table(sample: Sequence[Row], scored: Sequence[_Scored]) -> RatedTable:
-    columns = {str(one.trial.metric): dict(enumerate(one.values.tolist())) for one in scored}
-    return rate(InMemory(sample), [], columns)
-
-
 def _agreement(table: RatedTable, data: DataQuality, plan: AuditPlan) -> dict[str, Levels]:
     """By metric: aspect, level, correlation; items are resampled, so rows of one item do not count as independent."""
     levels = ["segment", *(["system"] if data.systems >= FEWEST_ROWS else [])]
-    found: dict[str, Levels] = {name: {aspect: {} for aspect in table.human} for name in table.scores}
+    agreement: dict[str, Levels] = {name: {aspect: {} for aspect in table.human} for name in table.scores}
     for level in levels:
         asked = Plan(CORRELATIONS, level, document=ITEM, resampling=plan.resampling, test="none")
         for judgement in judge_table(table, asked).judgements:
-            found[judgement.metric][judgement.aspect][level] = judgement.estimates
-    return found
+            agreement[judgement.metric][judgement.aspect][level] = judgement.estimates
+    return agreement
 
 
 def _judged(
-    one: _Scored, sample: Sequence[Row], table: RatedTable, levels: dict[str, Levels], plan: AuditPlan
+    scored: _Scored, sample: Sequence[Row], table: RatedTable, levels: dict[str, Levels], plan: AuditPlan
 ) -> MetricAudit:
-    name = str(one.trial.metric)
+    name = str(scored.trial.metric)
     order = np.random.default_rng(plan.resampling.seed).permutation(len(sample))[: plan.changed]
     places = np.sort(order)
     return MetricAudit(
         name,
-        str(one.trial.scorer.signature),
+        str(scored.trial.scorer.signature),
         levels[name],
-        one.cost,
-        robustness(one.trial, [sample[place] for place in places], one.values[places]),
-        reliability(one.trial, sample, one.segments, table, plan.resampling),
+        scored.cost,
+        robustness(scored.trial, [sample[place] for place in places], scored.values[places]),
+        reliability(scored.trial, sample, scored.segments, table, plan.resampling),
     )

@@ -7,15 +7,14 @@ Rows are read once to be paired, once to be scored and once for the texts of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
-from evalign.analysis.comparison.examples import Example, Examples
-from evalign.analysis.comparison.system_scores import PairedScores, score_pairs
+from evalign.analysis.comparison.system_scores import Example, PairedScores, read_rows, score_pairs
 from evalign.analysis.comparison.values import ComparisonPlan, MetricComparison, SystemComparison, SystemScore, Versus
 from evalign.analysis.scoring import Result
 from evalign.data.row_pairing import ID, pair_rows
@@ -26,10 +25,11 @@ from evalign.metrics.registry import metric as parsed_metric
 from evalign.metrics.rows import make_rows
 from evalign.stats.clusters import adjusted, clusters
 from evalign.stats.system_tests import SystemTest, approximate_randomisation, paired_bootstrap
-from evalign.types import Floats, Segment
+from evalign.types import Floats, Row, Segment
 
 TIE = 1e-5  # what the batch that a text was encoded in can move a score by
 
+ReadRows = Callable[[Collection[tuple[str, int]]], Mapping[tuple[str, int], Row]]  # by system and place
 Watch = Callable[[str, int | None], AbstractContextManager[Callable[[], object]]]
 
 
@@ -76,26 +76,45 @@ def compare_sources(
             advance()
 
         tables = score_pairs(sources, pairing, list(metrics), took)
-    return compare_scored(tables, plan, pairing.by, lambda chosen: chosen.read(sources, pairing), watch)
+    return compare_scored(tables, plan, pairing.by, lambda wanted: read_rows(wanted, sources, pairing), watch)
 
 
 def compare_scored(
     tables: Sequence[PairedScores],
     plan: ComparisonPlan,
     paired_by: str = ID,
-    read: Callable[[Examples], Mapping[tuple[str, str], Sequence[Example]]] = lambda _chosen: {},
+    read: ReadRows = lambda _wanted: {},
     watch: Watch = lambda _what, _total: nullcontext(lambda: None),
 ) -> SystemComparison:
-    """Compares scores that are there already, a table per metric; `read` finds the texts of the rows to be shown."""
+    """Compares scores that are there already, a table per metric; `read` finds the rows to be shown."""
     order = _order(list(tables[0].values), plan)
     _check_scored(tables)
-    examples = read(Examples.of(tables, order, plan.examples, TIE))
+    examples = _examples(tables, order, plan.examples, read)
     pairs = list(combinations(order, 2)) if len(order) > 2 else [(order[0], order[1])]
     with watch("testing", len(pairs) * len(tables)) as advance:
         compared = [
             metric_comparison(table, order, _tested(table, pairs, plan, advance), plan, examples) for table in tables
         ]
     return SystemComparison(plan, order[0], paired_by, tables[0].rows, compared)
+
+
+def _examples(
+    tables: Sequence[PairedScores], order: Sequence[str], most: int, read: ReadRows
+) -> dict[tuple[str, str], list[Example]]:
+    """By metric and system, the rows that differ most from the baseline, with their texts."""
+    baseline, *systems = order
+    places = {(table, system): table.most_different(baseline, system, most, TIE) for table in tables
+              for system in systems}  # fmt: skip
+    rows = read({(name, place) for (_, system), chosen in places.items() for place in chosen
+                 for name in (baseline, system)})  # fmt: skip
+    examples: dict[tuple[str, str], list[Example]] = {}
+    for (table, system), chosen in places.items():
+        shown = examples[str(table.metric), system] = []
+        for place in chosen if rows else ():
+            first, row = rows[baseline, place], rows[system, place]
+            scores = float(table.values[baseline][place]), float(table.values[system][place])
+            shown.append(Example(first.id, first.candidate, row.candidate, row.references, row.source, *scores))
+    return examples
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,15 @@
-"""Scores of several systems on the same rows, as arrays in one common order; no texts and no segments are kept.
+"""Scores of several systems on the same rows, as arrays in one common order, and the rows where they differ most.
 
-In: row sources, their `Pairing` and metrics. Out: one `PairedScores` per metric.
+In: row sources, their `Pairing` and metrics. Out: one `PairedScores` per metric, without texts; those of the examples
+are read from the sources again.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from evalign.data.row_pairing import Pairing
 from evalign.data.rows import RowSource
 from evalign.metrics.base import Metric
 from evalign.stats.system_tests import Score, mean_score
-from evalign.types import Bools, Floats, Segment
+from evalign.types import Bools, Floats, Row, Segment
 
 
 @dataclass(eq=False)
@@ -57,6 +59,11 @@ class PairedScores:
         table = self.statistics[system] if self.metric.pools else self.values[system][:, None]
         return np.asarray(table[self.scored])
 
+    def most_different(self, baseline: str, system: str, most: int, tie: float) -> list[int]:
+        """Places of up to `most` rows, the largest differences first; ties are none."""
+        size = np.where(self.scored, np.abs(self.values[system] - self.values[baseline]), 0)
+        return [int(place) for place in np.argsort(-size, kind="stable")[:most] if size[place] > tie]
+
     @property
     def score(self) -> Score:
         """The corpus score of such sums."""
@@ -74,19 +81,58 @@ def score_pairs(
     score: Callable[[RowSource, list[Metric], Emit], list[Result]] = score_source,
 ) -> list[PairedScores]:
     """Scores every source with every metric, by `score`; `emit` gets every segment as it is made."""
-    found = {str(metric): PairedScores(metric, pairing.rows) for metric in metrics}
+    tables = {str(metric): PairedScores(metric, pairing.rows) for metric in metrics}
     done: Counter[tuple[str, str]] = Counter()
 
     def take(result: Result, segment: Segment) -> None:
         key = result.system, result.metric
-        found[result.metric].add(result.system, int(pairing.places[result.system][done[key]]), segment)
+        tables[result.metric].add(result.system, int(pairing.places[result.system][done[key]]), segment)
         done[key] += 1
         emit(result, segment)
 
     for source in sources:
         for result in score(source, metrics, take):
-            scores = found[result.metric]
+            scores = tables[result.metric]
             scores.flags[result.system] = dict(result.flags)
             if result.signature not in scores.signatures:
                 scores.signatures.append(result.signature)
-    return list(found.values())
+    return list(tables.values())
+
+
+@dataclass(frozen=True)
+class Example:
+    """One row under one metric: what the baseline and the system wrote, and their scores."""
+
+    id: str
+    baseline_candidate: str
+    candidate: str
+    references: tuple[str, ...]
+    source: str | None
+    baseline_score: float
+    score: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        plain = {
+            "id": self.id,
+            "baseline_candidate": self.baseline_candidate,
+            "candidate": self.candidate,
+            "references": list(self.references),
+            "baseline_score": self.baseline_score,
+            "score": self.score,
+        }
+        return plain if self.source is None else plain | {"source": self.source}
+
+
+def read_rows(
+    wanted: Collection[tuple[str, int]], sources: Iterable[RowSource], pairing: Pairing
+) -> dict[tuple[str, int], Row]:
+    """The rows with these systems and places in the common order, read from the sources again."""
+    rows, seen = {}, Counter[str]()
+    for source in sources if wanted else ():
+        for row in source:
+            key = row.system, int(pairing.places[row.system][seen[row.system]])
+            seen[row.system] += 1
+            if key in wanted:
+                rows[key] = row
+    return rows

@@ -1,13 +1,18 @@
-"""What comparing systems asks for and gives: a `ComparisonPlan` in, a `SystemComparison` of frozen values out."""
+"""What comparing systems asks for and gives: a `ComparisonPlan` in, a `SystemComparison` of frozen values out.
+
+`regressions` says which differences lie beyond the `Limits` that continuous integration sets, significant or not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalign.analysis.comparison.examples import Example
+from evalign.analysis.comparison.system_scores import Example
 from evalign.errors import SpecError, nearest
+from evalign.metrics.base import Metric
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.clusters import CORRECTIONS
 from evalign.version import __version__
@@ -146,5 +151,80 @@ class SystemComparison:
             "seed": self.plan.resampling.seed,
             "confidence": self.plan.resampling.confidence,
             "alpha": self.plan.alpha,
-            "results": [one.to_dict() for one in self.metrics],
+            "results": [metric.to_dict() for metric in self.metrics],
         }
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much worse than the baseline a system may be, in the metric's own units; metrics without a limit pass."""
+
+    default: float | None = None
+    by_metric: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, texts: Iterable[str], metrics: Iterable[Metric]) -> Limits:
+        """From `0.01` for all metrics and `bleu=0.5` for one, by its name or its spec."""
+        known = {name for metric in metrics for name in (metric.name, str(metric))}
+        default, by_metric = None, {}
+        for text in texts:
+            name, _, amount = text.rpartition("=")
+            if name and name.strip() not in known:
+                raise SpecError(f"--fail-if-worse {text}: {name.strip()!r} is not compared; {nearest(name, known)}")
+            if name:
+                by_metric[name.strip()] = _amount(amount, text)
+            else:
+                default = _amount(amount, text)
+        return cls(default, by_metric)
+
+    def of(self, metric: MetricComparison) -> float | None:
+        """The limit for one metric: by spec, else by name, else the one for all."""
+        return self.by_metric.get(metric.metric, self.by_metric.get(metric.name, self.default))
+
+
+@dataclass(frozen=True)
+class Regression:
+    """A system that is worse than the baseline by more than its limit; a failure only if that is significant."""
+
+    system: str
+    baseline: str
+    metric: str
+    worse_by: float
+    limit: float
+    p_value: float
+    significant: bool
+
+    def __str__(self) -> str:
+        told = f"{self.system or '-'} is worse than {self.baseline or '-'} by {self.worse_by:.4g} under {self.metric}"
+        verdict = "significant" if self.significant else "not significant, so no failure"
+        return f"{told} (limit {self.limit:g}, p = {self.p_value:.4f}: {verdict})"
+
+
+def regressions(comparison: SystemComparison, limits: Limits) -> list[Regression]:
+    """All differences beyond their limits, in the order of metrics and systems."""
+    worse = []
+    for metric in comparison.metrics:
+        limit = limits.of(metric)
+        if limit is None:
+            continue
+        for system in metric.systems:
+            if system.versus is None:
+                continue
+            loss = -system.versus.difference if metric.higher_is_better else system.versus.difference
+            if loss > limit:
+                p_value = system.versus.p_value
+                significant = p_value < comparison.plan.alpha
+                worse.append(
+                    Regression(system.system, comparison.baseline, metric.metric, loss, limit, p_value, significant)
+                )
+    return worse
+
+
+def _amount(text: str, given: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise SpecError(f"--fail-if-worse {given}: expected a number from 0, or METRIC=NUMBER")
+    return value

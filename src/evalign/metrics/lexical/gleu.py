@@ -44,7 +44,7 @@ class GLEU(RowMetric):
         "Google's BLEU for sentences: the smaller one of n-gram precision and recall (Wu et al. 2016)"
     )
     pools: ClassVar[bool] = True  # hits and lengths are summed over rows, as NLTK's corpus_gleu does
-    explainer: ClassVar[str] = "gleu:explain_gleu"
+    explainer: ClassVar[str] = "lexical:explain_gleu"
 
     tokenize: str = option("13a", "sacrebleu's tokeniser; none is NLTK's, which is given words", TOKENISERS)
     lowercase: bool = option(False, "compare without case")

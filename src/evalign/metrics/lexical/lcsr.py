@@ -27,7 +27,7 @@ class LCSR(Metric):
 
     name: ClassVar[str] = "lcsr"
     about: ClassVar[str] = "longest common subsequence of words, by the words of the longer text (Melamed 1995)"
-    explainer: ClassVar[str] = "rouge:explain_lcsr"
+    explainer: ClassVar[str] = "rouge.screens:explain_lcsr"
 
     tokens: str = option("unicode", "words of any language; ascii is rouge-score's", ("unicode", "ascii"))
     stem: str = option("false", "true is English; or a Snowball language, or nltk-porter, rouge-score's own", STEMS)

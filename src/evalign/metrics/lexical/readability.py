@@ -45,7 +45,7 @@ class Readability(RowMetric):
     higher_is_better: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ()
     pools: ClassVar[bool] = True  # the grade of all texts as one: counts are summed
-    explainer: ClassVar[str] = "simplification:explain_readability"
+    explainer: ClassVar[str] = "lexical:explain_readability"
 
     syllables: str = option("rules", "how syllables are counted; textstat needs it installed", ("rules", "textstat"))
 

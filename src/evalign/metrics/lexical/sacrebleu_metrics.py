@@ -35,7 +35,7 @@ class BLEU(SacrebleuScoring):
 
     name: ClassVar[str] = "bleu"
     about: ClassVar[str] = "n-gram precision with brevity penalty, by sacrebleu (Papineni et al. 2002, Post 2018)"
-    explainer: ClassVar[str] = "sacrebleu:explain_bleu"
+    explainer: ClassVar[str] = "lexical:explain_bleu"
 
     program: ClassVar[type[sacrebleu.BLEU]] = sacrebleu.BLEU
     printed: ClassVar[Mapping[str, Entry]] = {"lowercase": ("case", "lc")}
@@ -124,7 +124,7 @@ class ChrF(SacrebleuScoring):
 
     name: ClassVar[str] = "chrf"
     about: ClassVar[str] = "F-score of character n-grams, by sacrebleu (Popović 2015); word_order=2 is chrF++"
-    explainer: ClassVar[str] = "sacrebleu:explain_chrf"
+    explainer: ClassVar[str] = "lexical:explain_chrf"
 
     program: ClassVar[type[sacrebleu.CHRF]] = sacrebleu.CHRF
     printed: ClassVar[Mapping[str, Entry]] = {
@@ -164,7 +164,7 @@ class TER(SacrebleuScoring):
 
     name: ClassVar[str] = "ter"
     about: ClassVar[str] = "edits and shifts per 100 reference words, by sacrebleu (Snover et al. 2006)"
-    explainer: ClassVar[str] = "sacrebleu:explain_ter"
+    explainer: ClassVar[str] = "lexical:explain_ter"
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
     worst: ClassVar[float] = 100.0
     higher_is_better: ClassVar[bool] = False

@@ -58,7 +58,7 @@ class SARI(RowMetric):
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
     needs: ClassVar[tuple[str, ...]] = ("references", "sources")
     pools: ClassVar[bool] = True  # counts are summed over rows, as EASSE's corpus_sari does
-    explainer: ClassVar[str] = "simplification:explain_sari"
+    explainer: ClassVar[str] = "lexical:explain_sari"
 
     formula: str = option("macro", "mean of the orders' F1; the paper's F1 of mean P and R; or script, as in evaluate",
                           ("macro", "paper", "script"))  # fmt: skip

@@ -7,15 +7,19 @@ the same bytes. Everything that comes from data passes through `html.text`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from evalign.analysis.agreement import Agreement, Judgement
-from evalign.analysis.rated_tables import PLAIN
+from evalign.analysis.rated_tables import PLAIN, Disagreement, RatedTable, worst
+from evalign.errors import EvalignError
 from evalign.metrics.base import Metric
-from evalign.render import alignment_html
-from evalign.render.agreement.disagreement_html import disagreements_html
 from evalign.render.agreement.pictures import pictures
-from evalign.render.agreement.tables import estimate_cells, group_cells, interval, notes, of_aspect
+from evalign.render.agreement.tables import estimate_cells, group_cells, notes, of_aspect
 from evalign.render.html import figure, items, page, section, table, text
+from evalign.render.static_html import STYLE, alignment_html
+from evalign.types import Row
 
 MOST_NOTES = 60
 FIGURES = {
@@ -25,6 +29,8 @@ FIGURES = {
     "correlation": "Which metrics say the same",
     "length": "Error by length",
 }
+LONGEST = 3000  # characters of a text that are shown
+OPEN_TOKENS = 60  # longer alignments open on a click
 
 
 def agreement_html(agreement: Agreement, metrics: list[Metric]) -> str:
@@ -32,8 +38,9 @@ def agreement_html(agreement: Agreement, metrics: list[Metric]) -> str:
     drawings: dict[str, list[str]] = {kind: [] for kind in FIGURES}
     for picture in pictures(agreement):
         drawings[picture.kind].append(figure(picture.name, picture.name, picture.drawing.svg, picture.drawing.caption))
+    best = "".join(f"<p>{_best(agreement, aspect, of_aspect(agreement, aspect))}</p>\n" for aspect in agreement.aspects)
     contents = [
-        ("summary", "Summary", _summary(agreement) + _tables(agreement)),
+        ("summary", "Summary", best + _tables(agreement)),
         *((kind, title, "".join(drawings[kind])) for kind, title in FIGURES.items()),
         ("worst", "Worst disagreements", _worst(agreement, {str(metric): metric for metric in metrics})),
         ("made", "How this was made", _made(agreement)),
@@ -41,11 +48,7 @@ def agreement_html(agreement: Agreement, metrics: list[Metric]) -> str:
     contents = [(name, title, content) for name, title, content in contents if content]  # pairs have no ratings
     sections = "".join(section(*content) for content in contents)
     links = [(name, title) for name, title, _ in contents]
-    return page("Agreement of metrics with people", alignment_html.STYLE, links, sections)
-
-
-def _summary(agreement: Agreement) -> str:
-    return "".join(f"<p>{_best(agreement, aspect, of_aspect(agreement, aspect))}</p>\n" for aspect in agreement.aspects)
+    return page("Agreement of metrics with people", STYLE, links, sections)
 
 
 def _best(agreement: Agreement, aspect: str, judgements: Sequence[Judgement]) -> str:
@@ -56,7 +59,7 @@ def _best(agreement: Agreement, aspect: str, judgements: Sequence[Judgement]) ->
     if best.estimates[first].value is None:
         return f"{subject}no metric has a value; the notes below say why."
     sentence = (
-        f"{subject}{_name(best)} agrees best with people ({text(first)} {text(interval(best.estimates[first]))}, "
+        f"{subject}{_name(best)} agrees best with people ({text(first)} {text(best.estimates[first].text())}, "
         f"{agreement.plan.level} level, {len(agreement.table.rows)} rows)."
     )
     if len(judgements) == 1:
@@ -119,3 +122,69 @@ def _made(agreement: Agreement) -> str:
     )
     turned = "<p>Scores of metrics where lower is better are turned round before anything is computed.</p>\n"
     return f"<ul>{items([*lines[:MOST_NOTES], *more])}</ul>\n{turned}<h3>Signatures</h3>\n<dl>{signed}</dl>\n"
+
+
+def disagreements_html(table: RatedTable, name: str, metric: Metric | None) -> str:
+    """The rows that one metric overrates and underrates most; without the metric (scores from a file) only texts."""
+    disagreements = worst(table, name)
+    if not disagreements:
+        return "<p>The metric and people put all rows in the same order.</p>"
+    # One scorer for all rows, so that IDF weights are those of the whole table.
+    scorer = metric.scorer(table.rows) if metric is not None and metric.aligns else None
+    sign = -1 if metric is not None and not metric.higher_is_better else 1
+    blocks = []
+    for overrated, heading in ((True, "Overrated by the metric"), (False, "Underrated by the metric")):
+        entries = [_entry(each, sign * each.score, scorer) for each in disagreements if each.overrated == overrated]
+        if entries:
+            blocks.append(f"<h4>{heading}</h4>\n<ol>{''.join(entries)}</ol>\n")
+    return "".join(blocks)
+
+
+def _entry(disagreement: Disagreement, score: float, scorer: Any) -> str:
+    row = disagreement.row
+    ratings = ", ".join(
+        f"{value:.4g}" if aspect == PLAIN else f"{text(aspect)} {value:.4g}"
+        for aspect, value in disagreement.ratings.items()
+    )
+    system = f", system {text(row.system)}" if row.system else ""
+    best, picture = _best_reference(row, scorer)
+    references = [*row.references[best : best + 1], *row.references[:best], *row.references[best + 1 :]]
+    texts = f"<dt>candidate</dt>{_shown_text(row.candidate)}"
+    texts += "".join(f"<dt>reference</dt>{_shown_text(reference)}" for reference in references[:1])
+    return (
+        f"<li><p><strong>Row <bdi>{text(row.id)}</bdi></strong>{system}. Metric {score:.4f}: above "
+        f"{disagreement.metric_place:.0f}% of the rows. People {ratings}: above {disagreement.human_place:.0f}%.</p>\n"
+        f"<dl>{texts}</dl>\n{_further(references[1:])}{picture}</li>\n"
+    )
+
+
+def _best_reference(row: Row, scorer: Any) -> tuple[int, str]:
+    """The reference that fits best, and its picture; the first one where nothing can be matched."""
+    if scorer is None or not row.references:
+        return 0, ""
+    try:
+        best = 0
+        if len(row.references) > 1:
+            pairs = [Row(str(place), row.candidate, (reference,)) for place, reference in enumerate(row.references)]
+            field = scorer.metric.main
+            best = int(np.argmax([segment.scores[field] for segment in scorer.score(pairs)]))
+        alignment = scorer.align(row.candidate, row.references[best])
+    except EvalignError as error:
+        return 0, f"<p>No alignment is shown: {text(str(error))}</p>"
+    opened = " open" if max(len(alignment.candidate), len(alignment.reference)) <= OPEN_TOKENS else ""
+    return best, f"<details{opened}><summary>Who met whom</summary>{alignment_html(alignment)}</details>"
+
+
+def _shown_text(content: str) -> str:
+    more = f" … ({len(content) - LONGEST} more characters)" if len(content) > LONGEST else ""
+    shown = f"{text(content[:LONGEST])}{more}" if content.strip() else "<em>empty</em>"
+    return f'<dd dir="auto">{shown}</dd>'
+
+
+def _further(references: list[str]) -> str:
+    if not references:
+        return ""
+    items = "".join(
+        f"<dt>reference {number}</dt>{_shown_text(content)}" for number, content in enumerate(references, 2)
+    )
+    return f"<details><summary>{len(references)} more references</summary><dl>{items}</dl></details>"

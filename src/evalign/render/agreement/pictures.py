@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from evalign.analysis.agreement import Agreement
-from evalign.analysis.disagreement import places
-from evalign.analysis.rated_tables import PLAIN
+from evalign.analysis.rated_tables import PLAIN, places
 from evalign.errors import UndefinedStatisticError
 from evalign.render.agreement import plots
-from evalign.render.agreement.tables import interval, of_aspect
+from evalign.render.agreement.tables import of_aspect
 from evalign.render.figures import Drawing, Panel, make_folder
 from evalign.render.labels import showable
 from evalign.stats.correlation import CORRELATIONS, correlation
@@ -88,8 +87,7 @@ def _scatter(agreement: Agreement, aspect: str, metrics: Sequence[str]) -> Drawi
     points = _points(agreement, aspect)
     first = agreement.plan.statistics[0]
     notes = {
-        judgement.metric: f"{first} {interval(judgement.estimates[first])}"
-        for judgement in of_aspect(agreement, aspect)
+        judgement.metric: f"{first} {judgement.estimates[first].text()}" for judgement in of_aspect(agreement, aspect)
     }
     panels = [Panel(metric, notes[metric], points.scores[metric]) for metric in metrics]
     return Drawing(

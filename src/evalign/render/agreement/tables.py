@@ -111,7 +111,7 @@ def estimate_cells(agreement: Agreement, aspect: str, missing: str = "") -> Cell
     plan = agreement.plan
     lines = [
         [missing if judgement.rank is None else str(judgement.rank), judgement.metric,
-         *(interval(judgement.estimates[name]) for name in plan.statistics), str(_n(judgement))]
+         *(judgement.estimates[name].text() for name in plan.statistics), str(_n(judgement))]
         for judgement in of_aspect(agreement, aspect)
     ]  # fmt: skip
     counted = {"segment": "rows", "system": "systems", "summary": "documents"}[plan.level]
@@ -136,11 +136,6 @@ def group_cells(agreement: Agreement, aspect: str, missing: str = "-") -> Cells:
 def of_aspect(agreement: Agreement, aspect: str) -> list[Judgement]:
     """The judgements of one aspect, best metric first."""
     return [judgement for judgement in agreement.judgements if judgement.aspect == aspect]
-
-
-def interval(estimate: Estimate) -> str:
-    """0.643 [0.621, 0.664], or a dash."""
-    return f"{_value(estimate)} {_ends(estimate)}".rstrip()
 
 
 def notes(agreement: Agreement) -> list[str]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from evalign.studies.german.agreement import RMSE, error_contrast
-from evalign.studies.german.corpus import describe
+from evalign.studies.german.bertscore_forms import RESCALED
 from evalign.studies.german.data import SOURCES
 from evalign.studies.german.published import SBERT_TUNED, TUNED_IDF
-from evalign.studies.german.rescaled import RESCALED
 from evalign.studies.german.study import GermanStudy
 from evalign.studies.german.systems import BERTSCORE, LEXICAL, POOLINGS, TUNED, pooled, weighted
+from evalign.studies.german.task_data import describe
 from evalign.studies.ledger import Claim, Finding, Measured, Untestable, counted, judge
 from evalign.studies.wording import percent
 from evalign.types import Floats

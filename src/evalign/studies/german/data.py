@@ -18,7 +18,7 @@ from evalign.data.opusparcus import training_rows
 from evalign.data.rows import Columns, InMemory
 from evalign.errors import EvalignError, InputError
 from evalign.stats.estimate import FEWEST_ROWS
-from evalign.studies.pair_selection import draw, read_rows
+from evalign.studies.inputs import draw, read_rows
 from evalign.studies.step_cache import digest_of
 from evalign.tuning.rated_pairs import RatedPairs, rating_of, read_pairs
 from evalign.types import Floats, Row

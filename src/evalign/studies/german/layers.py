@@ -10,7 +10,7 @@ from evalign.stats.levels import Rated
 from evalign.stats.levels import agreement as level_agreement
 from evalign.studies.german.agreement import FITTED_RMSE, RMSE, error_estimates
 from evalign.studies.german.study import GermanStudy
-from evalign.studies.german.tables import DRAWN_ERRORS, as_ranges, with_interval
+from evalign.studies.german.tables import DRAWN_ERRORS, as_ranges
 from evalign.studies.wording import number
 from evalign.types import Floats
 
@@ -21,28 +21,28 @@ ByLayer = dict[str, list[dict[str, Estimate]]]  # by model
 
 def layers_plate(study: GermanStudy) -> Plate:
     """A line for every layer of every model, and how the error runs over the layers."""
-    found = {model: [_estimates(scores, study) for scores in layers.scores] for model, layers in study.layers.items()}
+    by_model = {name: [_estimates(scores, study) for scores in layers.scores] for name, layers in study.layers.items()}
     lines = tuple(
-        (model, str(layer), *(with_interval(estimates[name], digits) for name, (_, digits) in COLUMNS.items()))
-        for model, by_layer in found.items()
+        (model, str(layer), *(estimates[name].text(digits, "–") for name, (_, digits) in COLUMNS.items()))
+        for model, by_layer in by_model.items()
         for layer, estimates in enumerate(by_layer)
     )
     titles = (title for title, _ in COLUMNS.values())
     table = StudyTable("BERTScore by layer", ("model", "layer", *titles), lines, names=2)
-    panels = [Panel(title, "", _ranges(found, measure)) for measure, title in DRAWN_ERRORS.items()]
+    panels = [Panel(title, "", _ranges(by_model, measure)) for measure, title in DRAWN_ERRORS.items()]
     drawing = Drawing(
         "BERTScore by layer; layer 0 is the embeddings. Mark: value, line: interval over resampled texts.",
-        lambda: plots.ranges(panels, list(found), "error x 100", packed=True),
+        lambda: plots.ranges(panels, list(by_model), "error x 100", packed=True),
         ("model", "layer", "measure", "value", "low", "high", "rows"),
         [
             (model, layer, measure, estimates[measure].value, estimates[measure].low, estimates[measure].high,
              estimates[measure].n)
-            for model, by_layer in found.items()
+            for model, by_layer in by_model.items()
             for layer, estimates in enumerate(by_layer)
             for measure in COLUMNS
         ],
     )  # fmt: skip
-    said = tuple(_said(model, by_layer) for model, by_layer in found.items())
+    said = tuple(_said(model, by_layer) for model, by_layer in by_model.items())
     return Plate("layers", "BERTScore over all layers", drawing, said, (table,))
 
 
@@ -69,11 +69,11 @@ def _said(model: str, by_layer: list[dict[str, Estimate]]) -> str:
     )
 
 
-def _ranges(found: ByLayer, measure: str) -> dict[str, dict[str, tuple[float, float, float]]]:
+def _ranges(by_model: ByLayer, measure: str) -> dict[str, dict[str, tuple[float, float, float]]]:
     """The layers of all models, layer by layer."""
     return as_ranges(
         (f"layer {layer}", model, by_layer[layer][measure])
-        for layer in range(max(map(len, found.values())))
-        for model, by_layer in found.items()
+        for layer in range(max(map(len, by_model.values())))
+        for model, by_layer in by_model.items()
         if layer < len(by_layer)
     )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from evalign.render.study.page import StudyPage
-from evalign.studies.german import table3, tables
+from evalign.studies.german import tables
+from evalign.studies.german.bertscore_forms import PAIRS, RESCALED
 from evalign.studies.german.claims import findings
-from evalign.studies.german.corpus import corpus_plate
 from evalign.studies.german.data import SOURCES
-from evalign.studies.german.error_formulas import formula_plate
 from evalign.studies.german.layers import layers_plate
-from evalign.studies.german.rescaled import PAIRS, RESCALED
 from evalign.studies.german.study import GermanStudy
 from evalign.studies.german.systems import ALL, BLOCK, LAST, LSTM_NAME, TUNED_LAYER
+from evalign.studies.german.task_data import corpus_plate, formula_plate
 from evalign.studies.ledger import ledger
 from evalign.studies.wording import listed
 from evalign.version import __version__
@@ -42,13 +41,13 @@ def german_page(study: GermanStudy) -> StudyPage:
     )
     plates = (
         corpus_plate(rows),
-        table3.table3(study),
+        tables.table3(study),
         *([layers_plate(study)] if study.layers else []),
         tables.errors(study),
         tables.agreement(study),
         formula_plate(study.verdict, rows),
-        table3.pooling_errors(study),
-        table3.pooling_agreement(study),
+        tables.pooling_errors(study),
+        tables.pooling_agreement(study),
         tables.raw_scores(study),
     )
     claims = ledger(findings(study))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from evalign.errors import UndefinedStatisticError
 from evalign.stats.correlation import spearman
 from evalign.studies.german.agreement import FITTED_RMSE, RMSE, JudgedSystem
+from evalign.studies.german.bertscore_forms import RESCALED
 from evalign.studies.german.data import SOURCES
 from evalign.studies.german.published import SBERT_TUNED, TUNED_IDF
-from evalign.studies.german.rescaled import RESCALED
 from evalign.studies.german.systems import BERTSCORE, POOLINGS, TUNED, pooled, weighted
 from evalign.studies.wording import listed, moved, number, percent
 

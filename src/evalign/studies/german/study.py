@@ -15,28 +15,14 @@ from typing import Any
 from evalign.encoders.pinned_models import KNOWN
 from evalign.errors import EvalignError, LayerError, SpecError, nearest
 from evalign.stats.bootstrap import Resampling
+from evalign.studies.german import systems
 from evalign.studies.german.agreement import Verdict, judge_systems
+from evalign.studies.german.bertscore_forms import LayerScores, rescaled, score_layers, unrelated_f1
 from evalign.studies.german.data import JudgedRows
-from evalign.studies.german.layer_scores import LayerScores, score_layers
 from evalign.studies.german.published import GERMAN
-from evalign.studies.german.rescaled import rescaled, unrelated_f1
-from evalign.studies.german.systems import (
-    ALL,
-    BERTSCORE,
-    Options,
-    Scored,
-    System,
-    cased,
-    lexical_systems,
-    lstm_system,
-    matched_layer,
-    model_systems,
-    score_systems,
-    seen_share,
-    tuned_systems,
-)
+from evalign.studies.german.systems import ALL, BERTSCORE, Options, Scored, System, matched_layer
 from evalign.studies.german.tuning import LSTM_PLAN, PAPER, fine_tune, train_lstm, training_steps, tuning_folder
-from evalign.studies.model_identity import model_identity, model_pin, shown_names
+from evalign.studies.inputs import model_identity, model_pin, shown_names
 from evalign.studies.step_cache import Steps, digest_of
 from evalign.tuning.rated_pairs import RatedPairs
 from evalign.tuning.training_folder import Trained
@@ -93,8 +79,8 @@ def work(models: Sequence[str], rows: JudgedRows, plan: GermanPlan) -> int:
     if plan.pairs is not None:
         tunings = 1 if plan.tune_first else len(models if plan.finetune is None else plan.finetune)
         steps = tunings * training_steps(plan.pairs, plan.training) + training_steps(plan.pairs, LSTM_PLAN)
-    systems = len(lexical_systems(plan.options)) + STEPS_PER_MODEL * len(models) + TUNED_SYSTEMS * tunings
-    return (systems + (plan.pairs is not None)) * len(rows.rows) + steps
+    scored = len(systems.LEXICAL) + STEPS_PER_MODEL * len(models) + TUNED_SYSTEMS * tunings
+    return (scored + (plan.pairs is not None)) * len(rows.rows) + steps
 
 
 def run_german(
@@ -109,7 +95,7 @@ def run_german(
         if name not in models:
             raise SpecError(f"--finetune {name} is none of the models; {nearest(name, models)}")
     run = _Run(rows, plan, steps, advance)
-    run.score(lexical_systems(plan.options))
+    run.score(systems.lexical_systems(plan.options))
     shown = run.name(models)
     with ExitStack() as stack:
         tuning = None if plan.pairs is None else (plan.pairs, stack.enter_context(tuning_folder(steps)))
@@ -164,7 +150,7 @@ class _Run:
     def measure(self, model: str, name: str) -> None:
         """A model as it came."""
         options = self.plan.options
-        self.score(model_systems(model, name, self.rows, options))
+        self.score(systems.model_systems(model, name, self.rows, options))
         for plain in [scored for scored in self.scored if scored.label == f"{BERTSCORE} ({name})"]:
             with self.naming(f"rescaled BERTScore of {name}"):
                 self.scored.append(rescaled(plain, unrelated_f1(model, self.rows, options, self.steps)))
@@ -173,10 +159,10 @@ class _Run:
                 self.layers[name] = score_layers(model, self.rows, options, self.steps)
         identity = {"study": "german", "model": model_identity(model)}
         with self.naming(f"tokens of {name}"):
-            self.cased[name] = self.steps.values(identity | {"step": "cased"}, lambda: cased(model, options))
+            self.cased[name] = self.steps.values(identity | {"step": "cased"}, lambda: systems.cased(model, options))
             if self.rows.counted:
                 key = identity | {"step": "seen", "idf": digest_of(self.rows.counted_texts), "rated": self.rows.digest}
-                self.seen[name] = self.steps.values(key, lambda: seen_share(self.rows, model, options))
+                self.seen[name] = self.steps.values(key, lambda: systems.seen_share(self.rows, model, options))
 
     @contextmanager
     def naming(self, what: str) -> Iterator[None]:
@@ -192,16 +178,16 @@ class _Run:
         options = replace(self.plan.options, layer=matched_layer(model, self.plan.options))
         with self.naming(f"fine-tuning of {name}"):
             self.tuned[name] = fine_tune(model, pairs, self.plan.training, folder, Watch(self.advance))
-            self.score(tuned_systems(str(self.tuned[name].directory), name, self.rows, options))
+            self.score(systems.tuned_systems(str(self.tuned[name].directory), name, self.rows, options))
 
     def lstm(self, start: str, pairs: RatedPairs, folder: Path) -> None:
         """The baseline from before transformers, trained on the same pairs."""
         with self.naming("LSTM"):
             trained = train_lstm(start, pairs, folder, Watch(self.advance))
-            self.score([lstm_system(str(trained.directory))])
+            self.score([systems.lstm_system(str(trained.directory))])
 
-    def score(self, systems: Iterable[System]) -> None:
+    def score(self, unscored: Iterable[System]) -> None:
         """Adds what can be scored."""
-        scored, missing = score_systems(systems, self.rows, self.steps, self.advance)
+        scored, missing = systems.score_systems(unscored, self.rows, self.steps, self.advance)
         self.scored += scored
         self.missing += missing

@@ -31,7 +31,7 @@ from evalign.metrics.registry import metric
 from evalign.metrics.sentence_vectors import SBert
 from evalign.metrics.token_metric import TokenMetric, TokenScorer
 from evalign.studies.german.data import JudgedRows, texts_of
-from evalign.studies.model_identity import model_identity, model_pin
+from evalign.studies.inputs import model_identity, model_pin
 from evalign.studies.step_cache import Steps, digest_of
 from evalign.types import Floats, Row
 

@@ -1,9 +1,10 @@
-"""Table 4 of the German summaries study and its figures: numbers in, plates with tables and sentences out."""
+"""Tables 3 and 4 of the German summaries study, and its figures: numbers in, plates with tables and sentences out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -14,9 +15,10 @@ from evalign.render.study.plots import Shape, Violin
 from evalign.stats.estimate import Estimate
 from evalign.studies.german import sentences
 from evalign.studies.german.agreement import CORRELATIONS, ERRORS, FITTED_RMSE, MAE, RMSE, JudgedSystem
-from evalign.studies.german.published import TABLE4
+from evalign.studies.german.bertscore_forms import RESCALED
+from evalign.studies.german.published import TABLE3, TABLE3_COLUMNS, TABLE4, published_error
 from evalign.studies.german.study import GermanStudy
-from evalign.studies.german.systems import POOLINGS, pooled
+from evalign.studies.german.systems import EVALIGN, LISASCORE, MOVERSCORE, POOLINGS, TUNED, pooled
 from evalign.studies.lisa.measured import shape
 from evalign.studies.wording import number, percent
 from evalign.types import Floats
@@ -29,7 +31,11 @@ NO_CORRELATION = (
     "no metric has a correlation here, for its scores or the ratings are constant; give ratings that differ"
 )
 Text = Callable[[JudgedSystem], str]
+METRIC: Text = attrgetter("name")
+POOLING: Text = attrgetter("pooling")
 Axes = tuple[Text, Text]  # the names of a system's row and of its series
+BESIDE = (pooled("mean"), RESCALED, TUNED, LISASCORE, MOVERSCORE, EVALIGN)  # what Table 3 does not have
+PUBLISHED_MEASURE = "published error"
 
 
 def summary(study: GermanStudy) -> StudyTable:
@@ -43,7 +49,7 @@ def summary(study: GermanStudy) -> StudyTable:
         "rank": _rank,
     }
     table = system_table("Table 4: all metrics, with 95 % intervals", columns, _table4(study))
-    constant = with_interval(study.verdict.constant[RMSE], 1)
+    constant = study.verdict.constant[RMSE].text(1)
     return replace(table, lines=(*table.lines, (CONSTANT, "–", "–", constant, "–", "–", "–", "–")))
 
 
@@ -57,9 +63,9 @@ def errors(study: GermanStudy) -> Plate:
         "share of MSE": lambda system: percent(system.offset_share),
     }
     drawing = ranges_drawing(
-        systems, DRAWN_ERRORS, "error x 100", (metric_name, model_or_words), study.verdict.constant[RMSE]
+        systems, DRAWN_ERRORS, "error x 100", (METRIC, model_or_words), study.verdict.constant[RMSE]
     )
-    tables = system_table("Table 4: errors", columns, systems), _published(systems)
+    tables = system_table("Table 4: errors", columns, systems), _published_table4(systems)
     about = sentences.errors(study, systems)
     return Plate("table4_error", "Table 4: all metrics, error", drawing, about, tables)
 
@@ -70,7 +76,7 @@ def agreement(study: GermanStudy) -> Plate:
     table = system_table("Table 4: correlations", {**NAMES, **CORRELATION_COLUMNS, "rank": _rank}, systems)
     about = sentences.agreement(study, systems)
     plate = Plate("table4_correlation", "Table 4: all metrics, correlation with people", None, about)
-    return replace(with_correlations(plate, systems, (metric_name, model_or_words)), tables=(table,))
+    return replace(with_correlations(plate, systems, (METRIC, model_or_words)), tables=(table,))
 
 
 def raw_scores(study: GermanStudy) -> Plate:
@@ -98,18 +104,6 @@ def raw_scores(study: GermanStudy) -> Plate:
     return Plate("scores", "Where the scores lie", drawing, sentences.places(study, systems))
 
 
-def with_interval(estimate: Estimate, digits: int) -> str:
-    """`0.52 [0.32, 0.76]`, or the value alone."""
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return number(estimate.value, digits)
-    return f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
-
-
-def metric_name(system: JudgedSystem) -> str:
-    """As a line of a table."""
-    return system.name
-
-
 def model_or_words(system: JudgedSystem) -> str:
     """As a series of a figure."""
     return system.model or WORDS
@@ -120,14 +114,14 @@ def _rank(system: JudgedSystem) -> str:
 
 
 def _interval(measure: str, digits: int) -> Text:
-    return lambda system: with_interval(system.estimates[measure], digits)
+    return lambda system: system.estimates[measure].text(digits, "–")
 
 
 def _plain(measure: str) -> Text:
     return lambda system: number(system.value(measure))
 
 
-NAMES: dict[str, Text] = {"metric": metric_name, "model": lambda system: system.model or "–"}
+NAMES: dict[str, Text] = {"metric": METRIC, "model": lambda system: system.model or "–"}
 ERROR_COLUMNS = {f"{name} x 100": _interval(name, 1) for name in ERRORS}
 CORRELATION_COLUMNS = {name.capitalize(): _interval(name, 3) for name in CORRELATIONS}
 
@@ -195,7 +189,7 @@ def _shape(values: Floats) -> Shape:
     return Shape(drawn.places[within], drawn.heights[within], drawn.quartiles)
 
 
-def _published(systems: Sequence[JudgedSystem]) -> StudyTable:
+def _published_table4(systems: Sequence[JudgedSystem]) -> StudyTable:
     """The paper's baselines beside ours."""
     ours = {system.name: system for system in systems}
     lines = tuple(
@@ -205,3 +199,84 @@ def _published(systems: Sequence[JudgedSystem]) -> StudyTable:
     columns = ("metric", "published error", "RMSE x 100 here", "MAE x 100 here")
     caption = "Table 4 as published on GermEval's summaries, beside the data here"
     return StudyTable(caption, columns, lines)
+
+
+def table3(study: GermanStudy) -> Plate:
+    """Models x {Sentence-BERT tuned, BERTScore, with IDF, tuned with IDF}, ours and the paper's."""
+    plate = Plate("table3", "Table 3: errors by model")
+    systems = [system for name in (*TABLE3_COLUMNS, *BESIDE) for system in study.verdict.systems if system.name == name]
+    if not systems:
+        return replace(plate, missing=NO_MODEL)
+    drawing = ranges_drawing(systems, DRAWN_ERRORS, "error x 100", (METRIC, model_or_words))
+    published = [
+        (name, model, PUBLISHED_MEASURE, value, None, None, None)
+        for model, values in TABLE3.items()
+        for name, value in zip(TABLE3_COLUMNS, values, strict=True)
+    ]
+    drawing = Drawing(drawing.caption, drawing.draw, drawing.columns, [*drawing.numbers, *published])
+    tables = (_measured(study), _beside(study), *_published_table3(study))
+    return replace(plate, drawing=drawing, said=sentences.table3(study), tables=tables)
+
+
+def pooling_errors(study: GermanStudy) -> Plate:
+    """Which pooling of Sentence-BERT, by error."""
+    plate = Plate("pooling_error", "Pooling of Sentence-BERT, error")
+    systems = _sentence_berts(study)
+    if not systems:
+        return replace(plate, missing=NO_MODEL)
+    columns = {"model": _tuned_name, "pooling": POOLING, **ERROR_COLUMNS, **CORRELATION_COLUMNS}
+    table = system_table("Sentence-BERT by model and pooling", columns, systems)
+    drawing = ranges_drawing(systems, DRAWN_ERRORS, "error x 100", (_tuned_name, POOLING))
+    return replace(plate, drawing=drawing, said=sentences.pooling_errors(study, systems), tables=(table,))
+
+
+def pooling_agreement(study: GermanStudy) -> Plate:
+    """The same by correlation."""
+    plate = Plate("pooling_correlation", "Pooling of Sentence-BERT, correlation with people")
+    systems = _sentence_berts(study)
+    if not systems:
+        return replace(plate, missing=NO_MODEL)
+    plate = replace(plate, said=sentences.pooling_agreement(study, systems))
+    return with_correlations(plate, systems, (_tuned_name, POOLING))
+
+
+def _measured(study: GermanStudy) -> StudyTable:
+    """Ours; with a model of the paper's, the published error stands right of each."""
+    beside = any(model in TABLE3 for model in study.models)
+    columns = [name for column in TABLE3_COLUMNS for name in (column, *(["published"] if beside else []))]
+    lines = []
+    for model in study.models:
+        cells = [model]
+        for column in TABLE3_COLUMNS:
+            published = published_error(model, column)
+            cells += [_error(study, column, model), *([f"{published:.4f}" if published else "–"] if beside else [])]
+        lines.append(tuple(cells))
+    return StudyTable("Table 3: RMSE x 100 here", ("model", *columns), tuple(lines))
+
+
+def _beside(study: GermanStudy) -> StudyTable:
+    """Systems that the paper's table does not have, the rescaling that it tried among them."""
+    lines = tuple((model, *(_error(study, name, model) for name in BESIDE)) for model in study.models)
+    return StudyTable("Beside Table 3: RMSE x 100 here", ("model", *BESIDE), lines)
+
+
+def _published_table3(study: GermanStudy) -> list[StudyTable]:
+    """The paper's table by itself, unless all its models were measured here."""
+    if all(model in study.models for model in TABLE3):
+        return []
+    lines = tuple((model, *(f"{value:.4f}" for value in values)) for model, values in TABLE3.items())
+    caption = "Table 3 as published (error of GermEval-2020 task 3; not measured here)"
+    return [StudyTable(caption, ("model", *TABLE3_COLUMNS), lines)]
+
+
+def _error(study: GermanStudy, name: str, model: str) -> str:
+    system = study.verdict.find(name, model)
+    return "–" if system is None else system.estimates[RMSE].text(1)
+
+
+def _sentence_berts(study: GermanStudy) -> list[JudgedSystem]:
+    return [system for system in study.verdict.systems if system.name.startswith("Sentence-BERT")]
+
+
+def _tuned_name(system: JudgedSystem) -> str:
+    return f"{system.model}, fine-tuned" if system.name.endswith("fine-tuned") else system.model

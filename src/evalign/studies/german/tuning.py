@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalign.errors import FileFormatError
-from evalign.studies.model_identity import model_identity
+from evalign.studies.inputs import model_identity
 from evalign.studies.step_cache import Steps, digest_of
 from evalign.tuning.rated_pairs import RatedPairs, digest
 from evalign.tuning.training_folder import Trained, read_record

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from evalign.studies.ledger import UNTESTED, Claim, Finding, Measured, Untestable, counted, judge
+from evalign.studies.lisa.figures import NOT_TESTED, TABLE_1, as_printed
 from evalign.studies.lisa.matchings import EXACT, GREEDY, PUBLISHED, RECURSIVE, ROW_MASK
-from evalign.studies.lisa.measured import LisaStudy, common_bandwidth
-from evalign.studies.lisa.method_table import NOT_TESTED, TABLE_1, as_printed
+from evalign.studies.lisa.measured import LisaStudy, common_bandwidth, interval
 from evalign.studies.lisa.model_scores import IDENTICAL, NEGATIVE, POSITIVE, REPEATED, Key, ModelScores
-from evalign.studies.lisa.padding import PLAIN, Padding
-from evalign.studies.lisa.resampling import interval
+from evalign.studies.lisa.pair_scores import PLAIN, Padding
 from evalign.studies.lisa.rounds_figure import PAPERS, best_rounds, round_settings
 from evalign.types import Floats
 

@@ -14,13 +14,13 @@ from evalign.render.figures import Drawing, Panel
 from evalign.render.study import plots
 from evalign.render.study.page import Plate, StudyTable
 from evalign.render.study.plots import Violin
-from evalign.stats.distribution import eta_squared
+from evalign.stats.effect import eta_squared
+from evalign.stats.estimate import Estimate
 from evalign.studies.lisa.figures import about_eta
 from evalign.studies.lisa.matchings import EXACT, GREEDY, NAMES, SLOW
-from evalign.studies.lisa.measured import CSVLine, LisaStudy, common_bandwidth, shape
+from evalign.studies.lisa.measured import CSVLine, LisaStudy, common_bandwidth, interval, shape
 from evalign.studies.lisa.model_scores import POSITIVE, Key
-from evalign.studies.lisa.padding import Padding
-from evalign.studies.lisa.resampling import interval
+from evalign.studies.lisa.pair_scores import Padding
 from evalign.studies.wording import listed, number
 from evalign.types import Floats
 
@@ -32,7 +32,8 @@ def by_model(study: LisaStudy) -> Plate:
         return plate
     numbers: list[CSVLine] = []
     runs = study.all_runs()
-    panels = [Panel(_about_runs(study), "", [Violin(name, [shape(f1.ravel())]) for name, f1 in runs.items()])]
+    title = f"all {next(iter(runs.values())).shape[1]} runs of every model"
+    panels = [Panel(title, "", [Violin(name, [shape(f1.ravel())]) for name, f1 in runs.items()])]
     for padding in study.paper_paddings:
         key = Key(study.main, POSITIVE, GREEDY, padding)
         having = {name: model.scores[key][:, 2] for name, model in study.named if key in model.scores}
@@ -110,22 +111,16 @@ def _explained(study: LisaStudy) -> Explained:
 
 def _explained_table(explained: Explained, models: int) -> StudyTable:
     lines = tuple(
-        (padding, algorithm, _with_ends(eta, 3), _with_ends(peaks, 0), f"{width:.2g}", str(models))
+        (padding, algorithm, *("–" if ends is None else Estimate(ends[0], 0, *ends[1:]).text(digits)
+                               for ends, digits in ((eta, 3), (peaks, 0))), f"{width:.2g}", str(models))
         for (padding, algorithm), (eta, peaks, width) in explained.items()
-    )
+    )  # fmt: skip
     columns = ("padding", "matching", "eta² of model", "peaks, all models together", "bandwidth", "models")
     caption = (
         "Part of the variance of F1 that lies between the models, and peaks of the density over all models, with 95 % "
         "intervals"
     )
     return StudyTable(caption, columns, lines, names=2)
-
-
-def _with_ends(estimate: tuple[float, float, float] | None, digits: int) -> str:
-    if estimate is None:
-        return number(None)
-    value, low, high = estimate
-    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def _about_explained(explained: Explained) -> Iterator[str]:
@@ -140,11 +135,6 @@ def _about_explained(explained: Explained) -> Iterator[str]:
             f"under {least} ({number(etas[least])}). Peaks of all models together: {min(counts.values())} to "
             f"{max(counts.values())}; greedy {counts[GREEDY]}, row-mask {counts['row-mask']}."
         )
-
-
-def _about_runs(study: LisaStudy) -> str:
-    runs = next(iter(study.all_runs().values())).shape[1]
-    return f"all {runs} runs of every model"
 
 
 def _about_models(study: LisaStudy, runs: list[Floats]) -> Iterator[str]:

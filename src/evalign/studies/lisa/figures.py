@@ -1,30 +1,36 @@
-"""Figures 1 to 3 of the LiSAScore study: lengths, identical pairs by padding, end tokens.
+"""Figures 1 to 3 and Table 1 of the LiSAScore study: lengths, identical pairs by padding, end tokens, the methods.
 
-In: a `LisaStudy`. Out: one `Plate` each, with the figure, all numbers behind it and sentences made from them.
+In: a `LisaStudy`. Out: one `Plate` each, with the figure, all numbers behind it and sentences made from them. Table 1
+says which methods run on accelerators and keep gradients, as printed and as found.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from evalign.errors import MissingExtraError
+from evalign.matching.registry import METHODS, matching_class
 from evalign.render.figures import Drawing, Panel
 from evalign.render.study import plots
-from evalign.render.study.page import Plate, StudyTable
+from evalign.render.study.page import Numbers, Plate, StudyTable
 from evalign.render.study.plots import Violin
-from evalign.stats.distribution import eta_squared
+from evalign.stats.effect import eta_squared
+from evalign.studies.inputs import CROSS
 from evalign.studies.lisa.matchings import FEW, NAMES
 from evalign.studies.lisa.measured import CSVLine, LisaStudy, compared, shape
 from evalign.studies.lisa.model_scores import IDENTICAL, NEGATIVE, POSITIVE, ModelScores
-from evalign.studies.lisa.padding import MASKED, PLAIN, Padding
-from evalign.studies.pair_selection import CROSS
+from evalign.studies.lisa.pair_scores import MASKED, PLAIN, Padding
 from evalign.studies.wording import listed, number, percent
 from evalign.types import Floats
 
 PERFECT = 1 - 1e-6
 Ranges = dict[str, dict[str, tuple[float, float, float]]]  # matching -> padding -> lowest, mean, highest F1
+COLUMNS = ("method", "name", "paper_accelerator", "found_accelerator", "paper_gradient", "found_gradient_share")
+NOT_TESTED = "not tested: it needs the extra 'torch'"
 
 
 def lengths(study: LisaStudy) -> Plate:
@@ -162,3 +168,70 @@ def about_eta(groups: list[Floats], kind: str, rest: str = "pairs") -> str:
         f"{percent(eta)} of the variance of true {kind} pairs' scores lies between the models (eta² {number(eta)}): "
         f"{meaning}."
     )
+
+
+class PaperMethod(NamedTuple):
+    """A line of the paper's Table 1, and other forms with gradients that are here."""
+
+    words: str
+    accelerator: bool | None
+    gradient: bool | None
+    soft_forms: tuple[str, ...] = ()
+
+
+NOT_IN_PAPER = PaperMethod("–", None, None)
+TABLE_1 = {
+    "exact": PaperMethod("stock", False, False, ("envelope", "sinkhorn", "straight-through", "gumbel-sinkhorn")),
+    "row-mask": PaperMethod("row masking", True, False),
+    "recursive-argmax": PaperMethod("recursive argmax", True, False, ("recursive-softmax", "recursive-gumbel")),
+    "recursive-topk": PaperMethod("recursive top-k", True, True),
+    "auction-topk": PaperMethod("aggressive auction top-k", True, True),
+}
+YES_OR_NO = {None: "–", True: "yes", False: "no"}
+
+
+def capabilities() -> dict[str, dict[str, Any]]:
+    """Of every method, whether it stays on torch's device, and how many similarities its selection has a gradient to.
+
+    Empty where torch is not installed.
+    """
+    try:
+        from evalign.matching.soft.capabilities import capability
+    except MissingExtraError:
+        return {}
+    return {name: asdict(capability(matching_class(name)())) for name in METHODS}
+
+
+def as_printed(found: Mapping[str, Mapping[str, Any]]) -> int:
+    """How many of the table's ten cells were found as the paper has them."""
+    return sum(
+        (found[name]["on_device"] == printed.accelerator) + ((found[name]["gradient"] > 0) == printed.gradient)
+        for name, printed in TABLE_1.items()
+    )
+
+
+def method_table(study: LisaStudy) -> Plate:
+    """The table with what was found by running each method on tensors."""
+    measured = study.capabilities
+    lines, numbers = [], []
+    for name in METHODS:
+        paper, own = TABLE_1.get(name, NOT_IN_PAPER), measured.get(name, {})
+        gradient: float | None = own.get("gradient")
+        flags = paper.accelerator, own.get("on_device"), paper.gradient
+        share = f"yes, {percent(gradient)}" if gradient else YES_OR_NO[None if gradient is None else False]
+        forms = listed(paper.soft_forms) if paper.soft_forms else "–"
+        lines.append((paper.words, name, *map(YES_OR_NO.__getitem__, flags), share, forms))
+        numbers.append((paper.words, name, *(None if flag is None else int(flag) for flag in flags), gradient))
+    columns = ("paper's method", "name here", "accelerators: paper", "found", "gradient: paper", "found",
+               "other soft forms")  # fmt: skip
+    sentences = (
+        "Found by running each method on torch tensors. Accelerators: no array was taken out of torch or off its "
+        "device on the way. Gradient: the share of all similarities that move the selection itself, by autograd; the "
+        "selection is evalign's soft form of the same name where there is one. What a selected cell is worth has a "
+        "gradient under every method.",
+        f"{as_printed(measured)} of the paper's {2 * len(TABLE_1)} entries were found as printed."
+        if measured
+        else f"The columns “found” are empty: {NOT_TESTED}.",
+    )
+    table = StudyTable("The methods, as in the paper's Table 1", columns, tuple(lines), names=7)
+    return Plate("table1", "Table 1: the methods", said=sentences, tables=(table,), numbers=Numbers(COLUMNS, numbers))

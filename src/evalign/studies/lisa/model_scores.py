@@ -17,12 +17,19 @@ from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.matching.similarity import similarity
 from evalign.metrics.blas import one_blas_thread
 from evalign.stats.effect import derangement
-from evalign.studies.lisa.matchings import ALGORITHMS, FEW, ROW_MASK, SLOW
-from evalign.studies.lisa.padding import MASKED, PLAIN, TARGETS, Padding, Pair, Side, matrices_of, score
-from evalign.studies.lisa.published_recursion import shares
-from evalign.studies.lisa.rounds import scored_by_rounds
-from evalign.studies.model_identity import model_identity, model_pin
-from evalign.studies.pair_selection import StudyPairs, sides
+from evalign.studies.inputs import StudyPairs, model_identity, model_pin, sides
+from evalign.studies.lisa.matchings import ALGORITHMS, FEW, ROW_MASK, SLOW, shares
+from evalign.studies.lisa.pair_scores import (
+    MASKED,
+    PLAIN,
+    TARGETS,
+    Padding,
+    Pair,
+    Side,
+    matrices_of,
+    score,
+    scored_by_rounds,
+)
 from evalign.studies.step_cache import Arrays, Steps, digest_of
 from evalign.types import Floats, Row
 
@@ -189,7 +196,7 @@ class _Block:
         first, second = sides(self.rows, kind)
         twice = [f"{text} {text}" for text in first]
         read = self.reader.read((twice, second))
-        pairs = [(read[one], read[other]) for one, other in zip(twice, second, strict=True)]
+        pairs = [(read[text], read[reference]) for text, reference in zip(twice, second, strict=True)]
         with one_blas_thread():
             matrices = matrices_of(pairs)
             return {
@@ -252,10 +259,7 @@ def _end_cosine(pair: Pair) -> float:
     """Of the vectors of both last tokens; NaN if the tokenizer does not end a text with a special token."""
     if not all(side.embedded.tokens.special[-1] for side in pair):
         return float("nan")
-    counts = (len(side.embedded.tokens) for side in pair)
-    first, second = (
-        side.embedded.keep(np.arange(count) == count - 1) for side, count in zip(pair, counts, strict=True)
-    )
+    first, second = (side.embedded.keep(np.arange(count := len(side.pads)) == count - 1) for side in pair)
     return float(similarity(first, second)[0, 0])
 
 
@@ -277,19 +281,17 @@ def _joined(model: str, blocks: Sequence[Arrays], shared: Mapping[str, float], m
     if any(np.isnan(values).any() for values in arrays["end"].values()):
         missing += (f"{model}, end token: its tokenizer does not end a text with a special token",)
         arrays["end"] = {}
+    keyed = {
+        group: {Key.parse(name): values for name, values in arrays[group].items()}
+        for group in ("scores", "parts", "rounds")
+    }
     return ModelScores(
-        model,
-        model_pin(model),
-        arrays["lengths"],
-        {
-            (kind, pairing): values
-            for name, values in arrays["end"].items()
-            for kind, _, pairing in [name.rpartition("|")]
-        },
-        {Key.parse(name): values for name, values in arrays["scores"].items()},
-        {Key.parse(name): values for name, values in arrays["parts"].items()},
-        {Key.parse(name): values for name, values in arrays["rounds"].items()},
-        {int(width): int(values.sum()) for width, values in arrays["cut"].items()},
-        shared,
-        missing,
+        model=model,
+        pin=model_pin(model),
+        lengths=arrays["lengths"],
+        end_tokens={(name.rpartition("|")[0], name.rpartition("|")[2]): ends for name, ends in arrays["end"].items()},
+        truncated={int(width): int(values.sum()) for width, values in arrays["cut"].items()},
+        shares=shared,
+        missing=missing,
+        **keyed,
     )

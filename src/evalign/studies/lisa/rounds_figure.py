@@ -15,11 +15,9 @@ from evalign.render.figures import Drawing, Panel
 from evalign.render.study import plots
 from evalign.render.study.page import Plate, StudyTable
 from evalign.studies.lisa.matchings import RECURSIONS, RECURSIVE
-from evalign.studies.lisa.measured import CSVLine, LisaStudy
+from evalign.studies.lisa.measured import ENDS, CSVLine, LisaStudy
 from evalign.studies.lisa.model_scores import NEGATIVE, POSITIVE, Key, ModelScores
-from evalign.studies.lisa.padding import Padding
-from evalign.studies.lisa.resampling import ENDS
-from evalign.studies.lisa.rounds import MOST_ROUNDS, ROUND_FIELDS
+from evalign.studies.lisa.pair_scores import MOST_ROUNDS, ROUND_FIELDS, Padding
 from evalign.studies.wording import listed, number, percent
 from evalign.types import Floats
 

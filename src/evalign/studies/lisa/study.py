@@ -11,17 +11,15 @@ from typing import Any
 
 from evalign.errors import EvalignError, ModelError
 from evalign.render.study.page import StudyPage
+from evalign.studies.inputs import StudyPairs, model_identity
 from evalign.studies.ledger import ledger
 from evalign.studies.lisa import f1_figures, figures, separation
 from evalign.studies.lisa.claims import findings
+from evalign.studies.lisa.figures import capabilities, method_table
 from evalign.studies.lisa.matchings import GREEDY, PUBLISHED, SLOW
-from evalign.studies.lisa.measured import LisaStudy
-from evalign.studies.lisa.method_table import capabilities, method_table
+from evalign.studies.lisa.measured import RESAMPLES, LisaStudy
 from evalign.studies.lisa.model_scores import RECIPE, LisaPlan, ModelScores, measure
-from evalign.studies.lisa.resampling import RESAMPLES
 from evalign.studies.lisa.rounds_figure import by_rounds
-from evalign.studies.model_identity import model_identity
-from evalign.studies.pair_selection import StudyPairs
 from evalign.studies.step_cache import Steps
 from evalign.studies.wording import listed
 from evalign.version import __version__

@@ -43,7 +43,7 @@ class RougeOptions(Metric):
     """The options. Each is stored in one form, so that equal metrics are equal: a mode's own default is `auto`."""
 
     fields: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
-    explainer: ClassVar[str] = "rouge:explain_rouge"
+    explainer: ClassVar[str] = "rouge.screens:explain_rouge"
 
     mode: str = option("paper", "Lin 2004 for every language, or the program ROUGE-1.5.5 in every digit", MODES)
     tokens: str = option("auto", "auto is unicode; ascii is rouge-score's; or the name of a registered tokenizer",

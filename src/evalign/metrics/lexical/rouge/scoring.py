@@ -21,7 +21,7 @@ from evalign.metrics.lexical.rouge.bootstrap import Bootstrap
 from evalign.metrics.lexical.rouge.formula import Counts, f_measure, rounded
 from evalign.metrics.lexical.rouge.options import RougeOptions
 from evalign.metrics.lexical.rouge.reading import Reading, shared_reader
-from evalign.stats.ties import merged
+from evalign.stats.estimate import merged
 from evalign.types import Floats, Row, Segment
 
 Value = TypeVar("Value")

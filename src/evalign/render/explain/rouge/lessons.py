@@ -22,8 +22,14 @@ from evalign.metrics.options import option_fields
 from evalign.metrics.registry import metric_class
 from evalign.metrics.spec import format_spec
 from evalign.render.explain.parts import score_pair
-from evalign.render.explain.rouge.arithmetic import f_fraction, precision_and_recall
-from evalign.render.explain.rouge.steps import Pair, counted_grams, read_pair, word_pairs
+from evalign.render.explain.rouge.steps import (
+    Pair,
+    counted_grams,
+    f_fraction,
+    precision_and_recall,
+    read_pair,
+    word_pairs,
+)
 
 LISTED = 12  # words, n-grams, sentences or runs that are named
 LISTED_CELLS = 10**6  # words times words of texts whose paths and pairs of words are looked for

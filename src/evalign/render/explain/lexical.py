@@ -1,4 +1,4 @@
-"""The arithmetic of BLEU, chrF and TER for one pair, from sacrebleu's own counts to the metric's number."""
+"""The arithmetic of BLEU, chrF, TER, GLEU, SARI, FKGL and SMOG for one pair, from counts to the metric's number."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from evalign.metrics.lexical.gleu import GLEU
+from evalign.metrics.lexical.readability import Readability, TextCounts, words_of
 from evalign.metrics.lexical.sacrebleu_adapter import SacrebleuScoring, engine
 from evalign.metrics.lexical.sacrebleu_metrics import BLEU, TER, ChrF
+from evalign.metrics.lexical.sari import OPERATIONS, ORDERS, SARI, harmonic, operations, script_scores
 from evalign.render.explain.parts import counts_table, ending, heading, line, score_pair, words_line
+from evalign.render.tables import signature_line
 from evalign.render.terminal import visible
 from evalign.types import Segment
 
 SHOWN = 12  # n-grams listed per order
+NAMES = {"add": "Added, not in the source", "keep": "Kept from the source", "delete": "Deleted from the source"}
 
 
 def explain_bleu(metric: BLEU, candidate: str, reference: str) -> RenderableType:
@@ -125,3 +130,77 @@ def _smoothed(metric: BLEU, segment: Segment, n: int, precision: float) -> str:
 
 def _ngrams(tokens: Sequence[str], order: int) -> Counter[str]:
     return Counter(" ".join(tokens[start : start + order]) for start in range(len(tokens) - order + 1))
+
+
+def explain_gleu(metric: GLEU, candidate: str, reference: str) -> RenderableType:
+    """Hits and n-grams by order; precision, recall and their minimum."""
+    scorer, segment = score_pair(metric, candidate, reference)
+    ours, theirs = metric.tokens(candidate), metric.tokens(reference)
+    rows, sums = [], [0, 0, 0]
+    for order in range(metric.min_len, metric.max_len + 1):
+        grams = metric.grams(ours, order), metric.grams(theirs, order)
+        counts = (grams[0] & grams[1]).total(), grams[0].total(), grams[1].total()
+        rows.append([str(order), *map(str, counts)])
+        sums = [total + count for total, count in zip(sums, counts, strict=True)]
+    rows.append(["all", *map(str, sums)])
+    parts: list[RenderableType] = [heading("1. Tokens"), words_line("candidate", ours), words_line("reference", theirs)]
+    parts += [heading("2. N-grams"), counts_table(("order", "in both", "candidate", "reference"), rows)]
+    if segment.statistics[1]:
+        hits, shares = sums[0], [(name, count) for name, count in zip("PR", sums[1:], strict=True) if count]
+        parts.append(heading("3. The smaller share"))
+        parts += [line(f"{name} = {hits} / {count} = {hits / count:.4f}") for name, count in shares]
+        parts.append(line(f"GLEU = {hits} / {max(sums[1:])} = {segment.scores['score']:.4f}"))
+    return Group(*parts, *ending(metric, segment, scorer.signature))
+
+
+def explain_sari(metric: SARI, candidate: str, reference: str, source: str) -> RenderableType:
+    """N-grams added, kept and deleted: right, done and wanted; the three scores and their mean."""
+    scorer, segment = score_pair(metric, candidate, reference, source)
+    words = {"source": metric.source_tokens(source), "candidate": metric.tokens(candidate)}
+    words["reference"] = metric.tokens(reference)
+    parts: list[RenderableType] = [heading("1. Tokens"), *(words_line(side, text) for side, text in words.items())]
+    if metric.formula == "script":
+        by_order = script_scores(words["source"], words["candidate"], [words["reference"]])
+        lines = [[str(order), *(f"{value:.4f}" for value in row)] for order, row in zip(ORDERS, by_order, strict=True)]
+        terms = " + ".join(f"{value:.4f}" for value in segment.statistics)
+        parts += [heading("2. Scores of each order"), counts_table(("order", *OPERATIONS), lines)]
+        parts += [heading("3. The mean"), line(f"100 · ({terms}) / 3 = {segment.scores['score']:.4f}")]
+        return Group(*parts, *ending(metric, segment, scorer.signature))
+    counts = operations(segment.statistics)
+    scores = metric.operation_scores(counts)
+    for step, (name, orders) in enumerate(counts.items(), start=2):
+        lines = []
+        for order, count in zip(ORDERS, orders, strict=True):
+            shares = count.precision, count.recall, harmonic(count.precision, count.recall)
+            lines.append([str(order), *(f"{number:g}" for number in count), *(f"{share:.4f}" for share in shares)])
+        columns = ("order", "right", "done", "wanted", "P = right/done", "R = right/wanted", "F1")
+        parts += [heading(f"{step}. {NAMES[name]}"), counts_table(columns, lines)]
+        parts.append(line(f"{name}: {_how(metric, name)} = {scores[name]:.4f}"))
+    terms = " + ".join(f"{value:.4f}" for value in scores.values())
+    parts.append(heading("5. Their mean"))
+    parts.append(line(f"100 · ({terms}) / 3 = {metric.from_totals(segment.statistics, 1)['score']:.4f}"))
+    return Group(*parts, *ending(metric, segment, scorer.signature))
+
+
+def explain_readability(metric: Readability, candidate: str) -> RenderableType:
+    """Words with their syllables, the counts, and the formula."""
+    scorer, segment = score_pair(metric, candidate)
+    counts, syllables = TextCounts(*segment.statistics), metric.counter()
+    formula = f"{(type(metric).__doc__ or '').rstrip('.')} = {segment.scores['score']:.4f}"
+    if "empty" in segment.flags:
+        formula = f"a text without words scores {metric.worst:g}, the worst value"
+    return Group(
+        heading("1. Words and their syllables"),
+        line(visible(" ".join(f"{word}·{syllables(word.lower())}" for word in words_of(candidate)))),
+        heading("2. Counts"),
+        line("   ".join(f"{name} {value:g}" for name, value in counts._asdict().items())),
+        heading("3. The formula"),
+        line(formula),
+        signature_line(f"\n{scorer.signature}"),
+    )
+
+
+def _how(metric: SARI, name: str) -> str:
+    if name == "delete" and metric.deletion == "precision":
+        return "mean of P"
+    return "mean of F1" if metric.formula == "macro" else "F1 of the means of P and R"

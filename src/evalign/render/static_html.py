@@ -1,7 +1,8 @@
-"""What a notebook shows of a value where no script may run: plain HTML.
+"""Alignments, reports and likelihoods as HTML that needs no script: in reports, and in notebooks that run none.
 
-No <style> and no class is relied on (untrusted notebooks strip both); colours stand at the elements, with the text's
-own colour fixed beside them, so that it can be read on a light and on a dark page.
+Whatever a colour says, a border or a number says again. In a notebook no <style> and no class is relied on (untrusted
+notebooks strip both); colours stand at the elements, with the text's own colour fixed beside them, so that it can be
+read on a light and on a dark page.
 """
 
 from __future__ import annotations
@@ -13,20 +14,68 @@ import numpy as np
 
 from evalign.encoders.likelihood.base import Likelihood
 from evalign.metrics.pair_likelihood import Likelihoods
-from evalign.render.alignment_html import MOST_TOKENS, quality_of
+from evalign.render.alignment_reading import (
+    PROBABILITY_BOUNDS,
+    MatchedText,
+    class_of,
+    foreign_text,
+    levels_of,
+    matched_texts,
+)
 from evalign.render.documents import metric_kind
-from evalign.render.foreign_text import foreign_text
 from evalign.render.html import text
-from evalign.render.matched_text import MatchedText, matched_texts
-from evalign.render.quality import PROBABILITY_BOUNDS, class_of, levels_of
 from evalign.types import Alignment, Report, Tokens
 
+MOST_TOKENS = 400
+STYLE = """
+.tokens{display:flex;flex-wrap:wrap;gap:3px;margin:.2rem 0 .6rem;padding:0;list-style:none}
+.tokens li{border:1.5px solid;border-radius:4px;padding:1px 5px;text-align:center;line-height:1.25;color:var(--ink)}
+.tokens li small{display:block;font-size:.75rem}
+.q3{background:var(--q3);border-color:var(--q3-edge)!important}
+.q2{background:var(--q2);border-color:var(--q2-edge)!important}
+.q1{background:var(--q1);border-color:var(--q1-edge)!important;border-style:dotted!important}
+.q0{background:var(--q0);border:3px double var(--q0-edge)!important}
+"""
 COLOURS = {"q3": "#9fd0f2", "q2": "#e0effa", "q1": "#ffe680", "q0": "#f2935c"}  # as on the page
 GREY = "#e6e8eb"  # where a similarity says nothing
 SHADES = ("#f7f6f3", "#fdecd0", "#fbd39a", "#f5b05c", "#e88b2e")  # by class of probability, as on the page
 MOST_ROWS = 10
 MOST_UNLIKELY = 5
 Mark = Callable[[int], tuple[str, str]]  # title and colour of a token
+
+
+def alignment_html(alignment: Alignment) -> str:
+    """The candidate's tokens, then the reference's; below each its partner, if that is another word, and the fit."""
+    bounds, meaningless = levels_of(alignment).bounds, foreign_text(alignment)
+    texts = "".join(f"<p>{side.name}</p>{_boxes(side, bounds)}" for side in matched_texts(alignment))
+    scores = ", ".join(f"{text(name)} {value:.3f}" for name, value in alignment.scores.items())
+    flags = f"; flags: {text(', '.join(alignment.flags))}" if alignment.flags else ""
+    warning = f"<p><b>{text(meaningless)}</b></p>" if meaningless else ""
+    grey = f'<div style="filter:grayscale(1)">{texts}</div>' if meaningless else texts
+    return f"{warning}{grey}<p>{scores}{flags}</p>"
+
+
+def quality_of(value: float, bounds: Sequence[float]) -> str:
+    """The CSS class of a similarity: q3 for the best to q0."""
+    return f"q{len(bounds) - class_of(value, bounds)}"
+
+
+def _boxes(side: MatchedText, bounds: Sequence[float]) -> str:
+    boxes = [_box(side, place, bounds) for place in side.shown[:MOST_TOKENS]]
+    left = len(side.shown) - MOST_TOKENS
+    more = f"<p>and {left} more tokens</p>" if left > 0 else ""
+    return f'<ul class="tokens">{"".join(boxes)}</ul>{more}'
+
+
+def _box(side: MatchedText, place: int, bounds: Sequence[float]) -> str:
+    surface, partner, value = side.tokens.surface(place), side.partner(place), float(side.values[place])
+    if partner:
+        below = "" if partner.lower() == surface.lower() else f"{text(partner)} "
+        title = f"{text(surface)} meets {text(partner)}, {value:.2f}"
+    else:
+        below, title = "no partner " if surface else "", f"{text(surface)} has no partner"
+    small = f"<small>{below}{value:.2f}</small>"
+    return f'<li class="{quality_of(value, bounds)}" title="{title}"><bdi>{text(surface)}</bdi>{small}</li>'
 
 
 def static_alignment(alignment: Alignment) -> str:

@@ -1,7 +1,8 @@
-"""Scores of the same pairs with and without padding tokens: masked, or as match targets that weigh 0 or 1.
+"""Scores of the same pairs with and without padding tokens, and after every number of rounds of a recursion.
 
 In: pairs of texts with vectors, their tokens marked as text, padding or neither. Out: precision, recall and F1 per pair
-for every treatment of padding, and the `PARTS` that explain them.
+for every treatment of padding (masked, or match targets that weigh 0 or 1), and the `PARTS` that explain them; the
+`ROUND_FIELDS` after 0 to 20 rounds.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ from evalign.matching.aggregate import f1, weighted_mean
 from evalign.matching.base import Matched, Matching
 from evalign.matching.batching import solve_all
 from evalign.matching.similarity import similarity
+from evalign.studies.lisa.matchings import ALGORITHMS, EXACT, RECURSIONS
 from evalign.types import Bools, Embedded, Floats
 
 NONE, MASKED, TARGETS = "none", "masked", "targets"
 PARTS = ("text_value", "pad_value", "text_to_pad", "text_unmatched", "pad_unmatched", "pad_share")
+MOST_ROUNDS = 20
+ROUND_FIELDS = ("total", "optimum", "twice", "f1")
 
 
 @dataclass(frozen=True, order=True)
@@ -63,8 +67,8 @@ class Side:
 
     def first(self, width: int) -> Side:
         """The same text padded to no more than `width`; pads are not seen, so that its vectors stay what they were."""
-        kept = np.arange(len(self.pads)) < width
-        return Side(self.embedded.keep(kept), self.content[kept], self.pads[kept])
+        within = np.arange(len(self.pads)) < width
+        return Side(self.embedded.keep(within), self.content[within], self.pads[within])
 
 
 Pair = tuple[Side, Side]
@@ -117,3 +121,25 @@ def _parts(pair: Pair, matrix: Floats, matched: Matched) -> Floats:
 
 def _mean(values: Floats) -> float:
     return float(values.mean()) if values.size else 0.0
+
+
+def scored_by_rounds(pairs: Sequence[Pair], pad_weight: int) -> dict[str, Floats]:
+    """By recursion (pairs, rounds, ROUND_FIELDS): what the selected cells add up to, each token counted once; what the
+    exact assignment adds up to; how often a token is used again, per selected cell; F1.
+    """
+    numbers: dict[str, list[Floats]] = {name: [] for name in RECURSIONS}
+    for pair in pairs:
+        matrix = similarity(pair[0].embedded, pair[1].embedded)
+        optimum, count = _total(ALGORITHMS[EXACT].solve(matrix)), min(matrix.shape)
+        for name, matching in RECURSIONS.items():
+            rounds = [
+                [_total(matched), optimum, matched.notes["violations"] / count, prf_of(pair, matched, pad_weight)[2]]
+                for matched in matching.by_rounds(matrix, MOST_ROUNDS)
+            ]
+            numbers[name].append(np.array(rounds, dtype=np.float64))
+    return {name: np.stack(rounds) for name, rounds in numbers.items()}
+
+
+def _total(matched: Matched) -> float:
+    """Of all selected cells, a token's best one only."""
+    return float(min(matched.candidate_values.sum(), matched.reference_values.sum()))

@@ -1,12 +1,13 @@
-"""Which pairs a study uses: rows in, at most a given number of distinct ones out, and notes about those left out.
+"""What a study uses: which rows, drawn from those that can be used, with notes about the others, and which models.
 
-Source and reference make a pair across languages, as in the LiSAScore paper; candidate and reference one within.
+Source and reference make a pair across languages, as in the LiSAScore paper; candidate and reference one within. A
+model is known by the contents of its files, and shown by a name that no other model here has.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -15,6 +16,9 @@ from typing import TypeVar
 import numpy as np
 
 from evalign.data.rows import Columns, TableFile
+from evalign.encoders.digest import file_digest
+from evalign.encoders.loading import FAKE
+from evalign.encoders.locating import locate
 from evalign.errors import InputError
 from evalign.studies.step_cache import digest_of
 from evalign.types import Row
@@ -26,6 +30,7 @@ NO_SOURCE = f"{CROSS} pairs: no row of the data has a source; give rows with a s
 NO_CANDIDATE = (
     f"{WITHIN} pairs: no row of the data has a candidate; give rows with one, or its name as --candidate-field"
 )
+SETTING_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json")
 
 
 @dataclass(frozen=True)
@@ -101,3 +106,27 @@ def _usable(rows: Iterable[Row], sourced: bool, written: bool, dropped: Counter[
         else:
             seen.update(texts)
             yield row
+
+
+def model_identity(model: str) -> str:
+    """A digest of weights, configuration and tokenizer, for the keys of steps."""
+    if model == FAKE:
+        return FAKE
+    located = locate(model)
+    files = (located.directory / name for name in SETTING_FILES)
+    return digest_of([located.sha256, *(file_digest(file) for file in files if file.is_file())])
+
+
+def model_pin(model: str) -> str:
+    """As signatures show the model: its name and a digest of its weights."""
+    return "fake@00000000" if model == FAKE else locate(model).pinned
+
+
+def shown_names(pins: Mapping[str, str]) -> dict[str, str]:
+    """By model, a unique name: its own; its pin where two models share a name; as it was given if they share both."""
+    labels = Counter(pin.partition("@")[0] for pin in pins.values())
+    shared = Counter(pins.values())
+    return {
+        model: label if labels[label := pin.partition("@")[0]] == 1 else pin if shared[pin] == 1 else model
+        for model, pin in pins.items()
+    }
