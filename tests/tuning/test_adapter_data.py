@@ -98,9 +98,26 @@ def test_every_rule_changes_what_it_says(rule):
     assert expected[rule]
 
 
-def test_a_negation_is_taken_out_where_there_is_one():
+@pytest.mark.parametrize(
+    ("text", "opposite"),
+    [
+        ("Er kam nicht mehr", "Er kam mehr"),
+        ("He cannot come.", "He can come."),
+        ("It isn't so, it wasn’t.", "It is so, it wasn’t."),
+        ("I can't, and you won't.", "I can, and you won't."),
+        ("They won't; ever", "They will; ever"),
+        ("Does she know?", "Does not she know?"),
+        ("Yes", "No"),
+        ("No, she is late.", "Yes, she is late."),
+        ("nein.", "ja."),
+        ("No worker came.", "worker came."),
+        ("Der Cannotier kam", None),
+        ("", None),
+    ],
+)
+def test_a_negation_is_taken_out_where_there_is_one_and_yes_becomes_no(text, opposite):
     make, _ = RULES["negation"]
-    assert make(["Er", "kam", "nicht", "mehr"], [], np.random.default_rng(0)) == ["Er", "kam", "mehr"]
+    assert make(text.split(), [], np.random.default_rng(0)) == (opposite and opposite.split())
 
 
 def test_damage_is_seeded_and_every_rule_has_its_turn():

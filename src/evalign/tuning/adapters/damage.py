@@ -12,13 +12,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+VERSION = 2  # of the rules: grows when the same generator would make other copies
 NUMBER = re.compile(r"\d+")
 NAME = re.compile(r"[^\W\d_a-zà-ÿ]\w+")  # begins with a capital letter
 NEGATIONS = ("not", "never", "no", "nicht", "nie", "kein", "keine")
 AUXILIARIES = {
-    "not": ("is", "are", "was", "were", "will", "would", "can", "could", "should", "must", "has", "have", "had", "did"),
+    "not": ("is", "are", "was", "were", "will", "would", "can", "could", "may", "might", "should", "must", "has",
+            "have", "had", "do", "does", "did"),
     "nicht": ("ist", "sind", "war", "waren", "wird", "werden", "kann", "konnte", "soll", "muss", "hat", "haben"),
-}
+}  # fmt: skip
+ANSWERS = {"yes": "no", "no": "yes", "ja": "nein", "nein": "ja"}
+SHORTENED = re.compile(r"(can(?=not)|\w+(?=n['’]t))(?:not|n['’]t)\b", re.IGNORECASE)  # cannot; isn't, can't, won't
+FULL = {"ca": "can", "wo": "will"}
 Words = list[str]
 Rule = Callable[[Words, Words, np.random.Generator], Words | None]
 
@@ -81,10 +86,17 @@ def _name(words: Words, donor: Words, source: np.random.Generator) -> Words | No
 
 
 def _negation(words: Words, _: Words, source: np.random.Generator) -> Words | None:
-    """A negation is taken out, or put behind the first auxiliary verb."""
+    """Yes becomes no; or a negation is taken out, or put behind the first auxiliary verb."""
+    answer = words[0].rstrip(".,!") if words else ""
+    if answer.lower() in ANSWERS and (answer != words[0] or len(words) == 1):
+        other = ANSWERS[answer.lower()]
+        return [(other.capitalize() if answer[0].isupper() else other) + words[0][len(answer) :], *words[1:]]
     for place, word in enumerate(words):
         if word.lower() in NEGATIONS:
             return words[:place] + words[place + 1 :]
+        if shortened := SHORTENED.match(word):
+            verb = FULL.get(shortened[1].lower(), shortened[1])
+            return [*words[:place], verb + word[shortened.end() :], *words[place + 1 :]]
     for place, word in enumerate(words):
         for negation, verbs in AUXILIARIES.items():
             if word.lower() in verbs:
