@@ -119,6 +119,16 @@ def _corpus(page) -> None:
     page.evaluate("document.querySelector('#corpus-result').scrollIntoView()")
     page.wait_for_timeout(1000)
     _save(page, "corpus")
+    page.get_by_label("Sort by", exact=True).select_option("side-apart")
+    page.evaluate("document.querySelector('#c-rows').scrollIntoView()")
+    page.wait_for_timeout(500)
+    _save(page, "side-by-side")
+    page.get_by_label("Sort by", exact=True).select_option("worst")
+    page.locator(".c-open").first.click()
+    page.wait_for_timeout(500)
+    page.locator("#pair-result:not([aria-busy])").wait_for()
+    page.wait_for_timeout(1000)
+    _save(page, "row")
 
 
 def _save(page, name: str) -> None:

@@ -211,7 +211,25 @@ def test_a_third_system_does_not_change_the_others():
     two = compare({"A": MIDDLE, "B": GOOD}, REFERENCES, ["rouge1"])
     three = compare({"A": MIDDLE, "B": GOOD, "C": BAD}, REFERENCES, ["rouge1"])
     for alone, among in zip(only(two), only(three), strict=False):
-        assert dataclasses.replace(among, rank=None) == alone
+        versus = among.versus and dataclasses.replace(among.versus, corrected=None)
+        assert dataclasses.replace(among, rank=None, versus=versus) == alone
+
+
+def test_ranks_and_pairs_of_systems_say_the_same():
+    systems = {"A": MIDDLE, "B": GOOD, "C": BAD, "D": [*GOOD[:5], *MIDDLE[5:]]}
+    document = compare(systems, REFERENCES, ["rouge1"]).to_dict()
+    (result,) = document["results"]
+    ranks = {one["system"]: one["rank"] for one in result["systems"]}
+    tested = [one | {"baseline": "A"} for one in result["systems"][1:]] + result["pairs"]
+    assert {(one["baseline"], one["system"]) for one in tested} == set(combinations(systems, 2))
+    scores = {one["system"]: one["score"] for one in result["systems"]}
+    for one in tested:
+        assert one["p_corrected"] >= max(one["p"].values())
+        assert one["difference"] == pytest.approx(scores[one["system"]] - scores[one["baseline"]], abs=1e-9)
+        clear = one["p_corrected"] < document["alpha"]
+        first, second = ranks[one["baseline"]], ranks[one["system"]]
+        if clear:  # never in one rank, and the better one stands above
+            assert (first > second) if one["difference"] > 0 else (first < second)
 
 
 def test_examples_are_the_most_different_rows():

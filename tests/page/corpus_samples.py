@@ -36,7 +36,7 @@ def sample_document(rows, specs, problems=(), samples=100):
     source = InMemory(rows)
     results = score_source(source, metrics, lambda result, one: segments.setdefault(result.metric, []).append(one))
     signatures = {result.metric: result.signature for result in results}
-    entries = [metric_entry(str(m), signatures[str(m)], m.fields, m.higher_is_better, m.bounds) for m in metrics]
+    entries = [metric_entry(m, signatures[str(m)]) for m in metrics]
     by_row = zip(*(segments[str(m)] for m in metrics), strict=True)
     comparison = None
     if samples and len({row.system for row in rows}) > 1:

@@ -313,7 +313,7 @@ def test_files_that_cannot_be_read_are_refused_in_a_sentence(page):
 
 
 def test_a_saved_document_is_opened_again_and_a_pair_from_it(page):
-    document = sample_document(synthetic_rows(5, 2), ["rougeL"], samples=0)
+    document = sample_document(synthetic_rows(5, 2), ["bertscore"], samples=0)
     upload(page, "saved.json", json.dumps(document))
     page.locator(".c-head").wait_for()
     page.get_by_role("button", name="Test the differences").click()

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from pair_samples import CANDIDATE, LINES, REFERENCE, pair_file, settle, words
+from pair_samples import CANDIDATE, LINES, MISPLACED, REFERENCE, pair_file, settle, words
 from pdf_shapes import PdfShapes
 from screens import on_every_screen
 
@@ -19,6 +19,7 @@ TEXTS = {
     "mixed": ("The word שלום means peace (in עברית) 12 times.", "كلمة peace تعني سلام, see page 7."),
 }
 TINTS = {"#9fd0f2", "#e0effa", "#ffe680", "#f2935c", "#f4f6f8"}
+PRECISION = "#0072b2"  # the colour of solid lines
 NEAR = 1.5  # pixels
 BLUR = 9  # device pixels over which ink is summed: letters may be hinted differently
 
@@ -106,6 +107,38 @@ def test_letters_of_a_saved_picture_are_those_of_the_screen(files, open_page, na
     assert np.mean(alike) > 0.75, alike
     if name != "cjk" and np.mean(mirrored) < 0.8:  # without such a font equal boxes are drawn, their own mirror image
         assert np.mean(alike) > np.mean(mirrored) + 0.15, (alike, mirrored)  # what another order of letters would give
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_lines_end_on_their_words_on_the_screen_and_in_a_saved_png(files, open_page, name):
+    pictures = pytest.importorskip("PIL.Image")
+    page = open_page(files[name])
+    settle(page)
+    drawn = page.evaluate(MISPLACED)
+    assert drawn["lines"] > 5
+    assert drawn["wrong"] == []
+    root = ElementTree.fromstring(saved(page, "svg"))
+    png = np.asarray(pictures.open(io.BytesIO(saved(page, "png"))).convert("RGB"), dtype=float)
+    solid = [one.get("d") for one in root.iter(f"{SVG}path") if one.get("stroke") == PRECISION and "C" in one.get("d")]
+    assert len(solid) == sum(line["kind"] == "precision" for line in page.evaluate(LINES))
+    for path in solid:
+        points = np.array(path.replace("M", "").replace("C", " ").split(), dtype=float).reshape(4, 2)
+        for way in (points, points[::-1]):  # from the word that the line begins at, and from the one that it ends at
+            distances = [_from_line(png, 2 * _bezier(way, share)) for share in np.linspace(0.005, 0.06, 8)]
+            assert min(distances) < 60, path
+
+
+def _bezier(points, share):
+    weights = (1 - share) ** 3, 3 * share * (1 - share) ** 2, 3 * share**2 * (1 - share), share**3
+    return np.array(weights) @ points
+
+
+def _from_line(png, place):
+    """The distance in RGB of the nearest colour within a device pixel of a place."""
+    x, y = np.round(place).astype(int)
+    near = png[max(0, y - 1) : y + 2, max(0, x - 1) : x + 2].reshape(-1, 3)
+    colour = [int(PRECISION[at : at + 2], 16) for at in (1, 3, 5)]
+    return np.linalg.norm(near - colour, axis=1).min()
 
 
 # Boxes of all words in the page, one per line that a word stands on.

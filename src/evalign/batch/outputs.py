@@ -30,7 +30,7 @@ class ScoredRow:
         """What `to_dict` gave."""
         counts = plain.get("counts") or {}
         statistics = tuple(plain.get("statistics") or ())
-        segment = Segment(plain["id"], plain["scores"], counts, plain.get("error"), statistics)
+        segment = Segment(plain["id"], plain["scores"], counts, plain.get("error"), statistics, plain.get("reference"))
         return cls(plain["system"], plain["metric"], segment)
 
 
@@ -65,19 +65,21 @@ def _from_jsonl(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _to_parquet(rows: Sequence[ScoredRow]) -> bytes:
-    """Columns system, metric, id, one per field, flags with their counts, statistics, error."""
+    """Columns system, metric, id, one per field, flags with their counts, statistics, the best reference, error."""
     arrow = import_pyarrow("writing Parquet")
     fields = sorted({name for row in rows for name in row.segment.scores})
     names = arrow.string()
     schema = arrow.schema(
         [(name, names) for name in ("system", "metric", "id")]
         + [(f"score.{name}", arrow.float64()) for name in fields]
-        + [("flags", arrow.map_(names, arrow.int64())), ("statistics", arrow.list_(arrow.float64())), ("error", names)]
+        + [("flags", arrow.map_(names, arrow.int64())), ("statistics", arrow.list_(arrow.float64()))]
+        + [("reference", arrow.int64()), ("error", names)]
     )
     lines = [
         {"system": row.system, "metric": row.metric, "id": row.segment.id, "error": row.segment.error}
         | {f"score.{name}": row.segment.scores.get(name) for name in fields}
         | {"flags": list(row.segment.counts.items()), "statistics": list(row.segment.statistics)}
+        | {"reference": row.segment.reference}
         for row in rows
     ]
     buffer = io.BytesIO()

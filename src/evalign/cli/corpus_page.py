@@ -14,9 +14,14 @@ from evalign.data.rows import InMemory, RowSource
 from evalign.metrics.base import Metric
 from evalign.render.documents import scores_document
 from evalign.render.export import write_html
+from evalign.render.progress import progress
+from evalign.render.row_alignments import row_alignments
 from evalign.types import Segment
 
-corpus_page_option = page_option("Write an interactive report of all rows: one file, which opens offline.")
+corpus_page_option = page_option(
+    "Write an interactive report of all rows: one file, which opens offline; with the alignments of the worst rows, up to "
+    "6 MB."
+)
 
 
 def read_twice(inputs: Sequence[RowSource]) -> list[RowSource]:
@@ -38,9 +43,12 @@ class PageRows:
         self._results[id(result)] = result
 
     def write(self, path: Path, inputs: Sequence[RowSource], comparison: SystemComparison | None = None) -> None:
-        """Reads the rows once more for their texts."""
-        rows = (row for source in inputs for row in source)
+        """Reads the rows once more for their texts, and matches the tokens of the worst once more."""
+        sources = [(source, list(source)) for source in inputs]
         results = [result.to_dict() for result in self._results.values()]
         told = comparison.to_dict() if comparison is not None else None
-        write_html(scores_document(self.metrics, results, rows, list(self._segments.values()), told), path)
+        segments = list(self._segments.values())
+        document = scores_document(self.metrics, results, (row for _, rows in sources for row in rows), segments, told)
+        document["alignments"] = row_alignments(self.metrics, sources, segments, watch=progress)
+        write_html(document, path)
         click.echo(f"{path}: written", err=True)

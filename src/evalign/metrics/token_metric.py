@@ -253,13 +253,19 @@ class TokenScorer(Scorer):
             return np.asarray(scores.mean(axis=0))
         if self.metric.multiref == "per-field-max":
             return np.asarray(scores.max(axis=0))
-        return np.asarray(scores[on_grid(scores[:, -1]).argmax()])
+        return np.asarray(scores[self.best(scores)])
+
+    def best(self, scores: Floats) -> int:
+        """The reference with the highest main field; of references that only rounding tells apart, the first."""
+        return int(on_grid(scores[:, -1]).argmax())
 
     def _segment(self, row: Row, sides: dict[str, Side], matched: list[PairScore]) -> Segment:
-        values = self.finish(self.combine(np.stack([scores for scores, _ in matched])))
+        pairs = np.stack([scores for scores, _ in matched])
+        values = self.finish(self.combine(pairs))
+        best = self.best(pairs) if len(pairs) > 1 and self.metric.multiref != "mean" else None
         scored = dict(zip(self.metric.fields, values.tolist(), strict=True))
         texts = total_counts(sides[row.candidate], *(sides[text] for text in row.references))
-        return Segment(row.id, scored, add_counts(texts, *(notes for _, notes in matched)))
+        return Segment(row.id, scored, add_counts(texts, *(notes for _, notes in matched)), reference=best)
 
     def side(self, embedded: Embedded) -> Side:
         """One encoded text with the weights of its tokens."""

@@ -79,14 +79,22 @@ def matching_name(alignment: Alignment) -> str:
     return alignment.matching.partition(",")[0].partition("=")[0]
 
 
-def metric_entry(
-    spec: str, signature: str, fields: Sequence[str], higher_is_better: bool = True,
-    bounds: tuple[float, float] = (-np.inf, np.inf),
-) -> dict[str, Any]:  # fmt: skip
-    """How a corpus document describes a metric; a bound that is infinite is null."""
-    ends = [float(end) if np.isfinite(end) else None for end in bounds]
-    described = {"metric": spec, "signature": signature, "fields": list(fields), "main": fields[-1]}
-    return described | {"higher_is_better": higher_is_better, "bounds": ends}
+def metric_entry(metric: Metric, signature: str) -> dict[str, Any]:
+    """How a corpus document describes a metric."""
+    return _metric_entry(type(metric), str(metric), signature, metric.fields)
+
+
+def _metric_entry(kind: type[Metric], spec: str, signature: str, fields: Sequence[str]) -> dict[str, Any]:
+    """A metric of this class; a bound that is infinite is null."""
+    return {
+        "metric": spec,
+        "signature": signature,
+        "fields": list(fields),
+        "main": fields[-1],
+        "higher_is_better": kind.higher_is_better,
+        "bounds": [float(end) if np.isfinite(end) else None for end in getattr(kind, "bounds", (-np.inf, np.inf))],
+        "aligns": kind.aligns,
+    }
 
 
 def corpus_document(
@@ -121,9 +129,7 @@ def scores_document(
 ) -> dict[str, Any]:
     """Rows under several metrics: for each of them the segments in the order of the rows; with the texts or without."""
     signatures = {result["metric"]: result["signature"] for result in results}
-    entries = [
-        metric_entry(str(one), signatures[str(one)], one.fields, one.higher_is_better, one.bounds) for one in metrics
-    ]
+    entries = [metric_entry(metric, signatures[str(metric)]) for metric in metrics]
     scored = [row_entry(row, some, texts) for row, some in zip(rows, zip(*segments, strict=True), strict=True)]
     return corpus_document(entries, results, scored, comparison=comparison)
 
@@ -140,14 +146,15 @@ def row_entry(row: Row, segments: Sequence[Segment], texts: bool = True) -> dict
         "flags": [list(one.flags) for one in segments],
         "errors": [one.error and utf8(one.error) for one in segments],
     }
+    if any(one.reference is not None for one in segments):
+        entry["best_reference"] = [one.reference for one in segments]
     pooled = any(one.statistics for one in segments)
     return entry | ({"statistics": [list(one.statistics) or None for one in segments]} if pooled else {})
 
 
 def report_document(report: Report) -> dict[str, Any]:
     """A report in memory; its texts are there if the metric's own `score` made it."""
-    kind = metric_kind(report.metric)
-    about = metric_entry(report.metric, report.signature, report.fields, kind.higher_is_better, _bounds(kind))
+    about = _metric_entry(metric_kind(report.metric), report.metric, report.signature, report.fields)
     rows = report.rows or [Row(segment.id, "") for segment in report.segments]
     result = {"system": "", "metric": report.metric, "signature": report.signature, "n": len(report)}
     means = {name: report.mean(name) for name in report.fields} if len(report) else {}
@@ -174,10 +181,6 @@ def schema(name: str) -> dict[str, Any]:
 def _rating(human: Any) -> bool:
     """Whether a rating is one number or word that JSON can hold."""
     return isinstance(human, str) or (isinstance(human, int | float) and bool(np.isfinite(human)))
-
-
-def _bounds(kind: type[Metric]) -> tuple[float, float]:
-    return getattr(kind, "bounds", (-np.inf, np.inf))
 
 
 def _matching(name: str, alignment: Alignment) -> dict[str, Any]:

@@ -28,11 +28,13 @@ from evalign.errors import InputError
 FILES = {  # what each kind of file holds: its entry module and its styles
     "alignment": ("pair/standalone.js", ("shared/base.css", "pair/pair.css")),
     "corpus": ("corpus/standalone.js", ("shared/base.css", "corpus/corpus.css")),
+    "corpus-pairs": ("corpus/standalone_pairs.js", ("shared/base.css", "pair/pair.css", "corpus/corpus.css")),
     "likelihood": ("likelihood/standalone.js", ("shared/base.css", "pair/pair.css", "likelihood/likelihood.css")),
     "lstm": ("lstm/standalone.js", ("shared/base.css", "pair/pair.css", "lstm/lstm.css")),
 }
 SLOT = '{"evalign": "document"}'
-TITLES = {"alignment": "Token matches", "corpus": "Scores", "likelihood": "Token probabilities", "lstm": "LSTM gates"}
+TITLES = {"alignment": "Token matches", "corpus": "Scores", "corpus-pairs": "Scores",
+          "likelihood": "Token probabilities", "lstm": "LSTM gates"}  # fmt: skip
 PAGE_FILE = re.compile(r"(\w+/)?\w+\.(js|css|html|json)")
 IMPORT = re.compile(r'^import \{([\w,\s]+)\} from "(\.[\w./]+\.js)";\n', re.MULTILINE)
 POLICY = (
@@ -85,7 +87,8 @@ def shell(kind: str) -> str:
 def with_document(document: Mapping[str, Any]) -> str:
     """The finished file. `<` never stands in the data as such, so no text can end the element that holds it."""
     data = json.dumps(document, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
-    return shell(document["format"].removeprefix("evalign.")).replace(SLOT, data, 1)
+    pairs = "-pairs" if document.get("alignments", {}).get("rows") else ""
+    return shell(document["format"].removeprefix("evalign.") + pairs).replace(SLOT, data, 1)
 
 
 def write_html(document: Mapping[str, Any], path: str | Path | None = None) -> str:

@@ -13,6 +13,7 @@ from evalign.encoders.locating import locate
 from evalign.metrics.base import Metric
 from evalign.metrics.options import written
 from evalign.metrics.registry import METRICS, metric, metric_class
+from evalign.metrics.spec import parse_spec
 from evalign.metrics.token_metric import TokenMetric
 from evalign.render.documents import metric_entry
 from evalign.server import request_models
@@ -94,9 +95,10 @@ def _metric(name: str, settings: Settings) -> dict[str, Any]:
 
 def _read(value: Metric) -> dict[str, Any]:
     idf = value.idf if isinstance(value, TokenMetric) and value.needs_corpus else None
-    entry = metric_entry(str(value), "", value.fields, value.higher_is_better, value.bounds)
+    entry = metric_entry(value, "")
     del entry["signature"]  # known once rows are scored
-    return entry | {"idf": idf, "model": getattr(value, "model", None)}
+    name, options = parse_spec(str(value))
+    return entry | {"name": name, "options": options, "idf": idf, "model": getattr(value, "model", None)}
 
 
 def _option(kind: type[Metric], item: dataclasses.Field[Any], settings: Settings) -> dict[str, Any]:

@@ -57,6 +57,9 @@ class ReadMetric(BaseModel):
     """A metric that a spec stands for."""
 
     metric: str = Field(description="Its spec as evalign writes it.")
+    name: str
+    options: dict[str, str] = Field(description="Those that are not the defaults.")
+    aligns: bool = Field(description="Whether POST /api/align takes it.")
     fields: list[str]
     main: str
     higher_is_better: bool

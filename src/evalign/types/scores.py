@@ -36,7 +36,8 @@ class Row:
 class Segment:
     """The scores of one row. `counts` says what was flagged and how often; `error` why there is no score.
 
-    `statistics` are numbers whose sums over rows give the corpus score; none where that is the mean.
+    `statistics` are numbers whose sums over rows give the corpus score; none where that is the mean. `reference` is the
+    place of the one of several references whose score this is; None where there is one only, or where all count.
     """
 
     id: str
@@ -44,6 +45,7 @@ class Segment:
     counts: Mapping[str, int] = field(default_factory=dict)
     error: str | None = None
     statistics: tuple[float, ...] = ()
+    reference: int | None = None
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -57,6 +59,8 @@ class Segment:
             plain["counts"] = dict(self.counts)
         if self.statistics:
             plain["statistics"] = list(self.statistics)
+        if self.reference is not None:
+            plain["reference"] = self.reference
         return plain | {"error": self.error} if self.error else plain
 
 

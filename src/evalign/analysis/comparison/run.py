@@ -166,19 +166,26 @@ def metric_comparison(
     examples: Mapping[tuple[str, str], Sequence[Example]] | None = None, rows: tuple[int, int] | None = None,
 ) -> MetricComparison:  # fmt: skip
     """What the tests of all pairs say; `rows` are those scored and failed, where the table does not hold them."""
-    baseline, spec = order[0], str(table.metric)
-    ranks = _ranks(table.metric, order, tested, plan) if len(order) > 2 else dict.fromkeys(order)
+    baseline, spec, several = order[0], str(table.metric), len(order) > 2
+    largest = [max(pair.p_values.values()) for pair in tested.values()]
+    corrected = dict(zip(tested, adjusted(largest, plan.correction).tolist(), strict=True))
+    ranks = _ranks(table.metric, order, tested, corrected, plan.alpha) if several else dict.fromkeys(order)
+    against = {
+        (first, second): Versus(
+            _value(pair.bootstrap.difference.value), pair.bootstrap.difference.low, pair.bootstrap.difference.high,
+            pair.p_values, *pair.wins_losses_ties,
+            (examples or {}).get((spec, second), ()) if first == baseline else (),
+            corrected[first, second] if several else None,
+        )
+        for (first, second), pair in tested.items()
+    }  # fmt: skip
     systems = []
     for system in order:
         versus = None
         if system == baseline:
             estimate = tested[baseline, order[1]].bootstrap.baseline
         else:
-            pair = tested[baseline, system]
-            estimate, difference = pair.bootstrap.system, pair.bootstrap.difference
-            counts = pair.wins_losses_ties
-            shown = (examples or {}).get((spec, system), ())
-            versus = Versus(_value(difference.value), difference.low, difference.high, pair.p_values, *counts, shown)
+            estimate, versus = tested[baseline, system].bootstrap.system, against[baseline, system]
         flags = table.flags.get(system, {})
         systems.append(
             SystemScore(system, _value(estimate.value), estimate.low, estimate.high, ranks[system], flags, versus)
@@ -187,11 +194,16 @@ def metric_comparison(
     return MetricComparison(
         spec, table.metric.name, table.metric.main, tuple(table.signatures), table.metric.higher_is_better,
         scored, failed, table.first_error, systems,
+        {names: versus for names, versus in against.items() if names[0] != baseline},
     )  # fmt: skip
 
 
 def _ranks(
-    metric: Metric, order: Sequence[str], tested: Mapping[tuple[str, str], TestedPair], plan: ComparisonPlan
+    metric: Metric,
+    order: Sequence[str],
+    tested: Mapping[tuple[str, str], TestedPair],
+    corrected: Mapping[tuple[str, str], float],
+    alpha: float,
 ) -> dict[str, int | None]:
     """Going down by score, a new rank begins at the first system that any of the present rank is better than.
 
@@ -204,12 +216,11 @@ def _ranks(
     for (first, second), pair in tested.items():
         scores[place[first]] = sign * _value(pair.bootstrap.baseline.value)
         scores[place[second]] = sign * _value(pair.bootstrap.system.value)
-    corrected = adjusted([max(pair.p_values.values()) for pair in tested.values()], plan.correction)
     better = np.ones((len(order), len(order)))
-    for (first, second), p_value in zip(tested, corrected, strict=True):
+    for (first, second), p_value in corrected.items():
         ahead, behind = sorted((place[first], place[second]), key=lambda index: -scores[index])
         better[ahead, behind] = p_value
-    return dict(zip(order, clusters(scores, better, plan.alpha, "visited"), strict=True))
+    return dict(zip(order, clusters(scores, better, alpha, "visited"), strict=True))
 
 
 def wins_losses_ties(table: PairedScores, baseline: str, system: str) -> tuple[int, int, int]:

@@ -59,6 +59,8 @@ class Versus:
     ties: int
     examples: Sequence[Example] = ()
 
+    corrected: float | None = None  # of three and more systems: the largest p-value, corrected for all their pairs
+
     @property
     def p_value(self) -> float:
         """The largest: a difference is significant if every test that was run says so."""
@@ -71,6 +73,7 @@ class Versus:
             "difference_low": self.low,
             "difference_high": self.high,
             "p": dict(self.p_values),
+            **({} if self.corrected is None else {"p_corrected": self.corrected}),
             "wins": self.wins,
             "losses": self.losses,
             "ties": self.ties,
@@ -101,7 +104,10 @@ class SystemScore:
 
 @dataclass(frozen=True)
 class MetricComparison:
-    """All systems under one metric, the baseline first; rows that failed in any system are left out for all."""
+    """All systems under one metric, the baseline first; rows that failed in any system are left out for all.
+
+    `pairs` has what three and more systems say of each other besides: (first, second) -> second against first.
+    """
 
     metric: str
     name: str
@@ -112,6 +118,7 @@ class MetricComparison:
     failed: int
     first_error: str | None
     systems: Sequence[SystemScore]
+    pairs: Mapping[tuple[str, str], Versus] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -127,7 +134,11 @@ class MetricComparison:
             plain["signatures"] = list(self.signatures)
         if self.first_error is not None:
             plain["first_error"] = self.first_error
-        return plain | {"systems": [system.to_dict() for system in self.systems]}
+        plain |= {"systems": [system.to_dict() for system in self.systems]}
+        pairs = [
+            {"baseline": first, "system": second} | versus.to_dict() for (first, second), versus in self.pairs.items()
+        ]
+        return plain | ({"pairs": pairs} if pairs else {})
 
 
 @dataclass(frozen=True)

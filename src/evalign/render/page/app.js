@@ -6,7 +6,9 @@ import { insidePanel } from "./inside/panel.js";
 import { pairForm } from "./pair/form.js";
 import { makeApi } from "./server/api.js";
 import { comparer } from "./server/comparison.js";
+import { corpusIdf } from "./server/corpus_idf.js";
 import { htmlFile } from "./server/html_export.js";
+import { alignedAs, withAlignments } from "./server/row_alignments.js";
 import { announce, byId } from "./shared/dom.js";
 import { fragmentProblem, readFragment, writeFragment } from "./shared/url_state.js";
 import { uploadPanel } from "./upload/panel.js";
@@ -23,7 +25,7 @@ async function startApp() {
   const tabs = startTabs((tab) => writeFragment(Object.assign(state, { tab }), true));
   tabs.show(state.tab);
   sayLinkProblem(fragmentProblem());
-  let references = null;
+  let rows = null; // of the corpus that is open
   let corpus = null;
   try {
     const [{ models }, { metrics }, about, examples] = await Promise.all([
@@ -34,11 +36,21 @@ async function startApp() {
     ]);
     byId("version").textContent = about.evalign;
     const compare = comparer(api, about.limits);
+    const idfTexts = (kind) =>
+      rows?.flatMap((row) => (kind === "sources" ? [row.source ?? ""] : (row.references ?? []))) ?? null;
+    const idf = corpusIdf(api, (kind) => idfTexts(kind) ?? examples.map((example) => example.reference));
     const form = pairForm({
       api,
       models,
+      metrics,
       examples,
-      corpusTexts: () => references,
+      idf,
+      idfTexts,
+      canGoBack: () => rows !== null,
+      back: () => {
+        tabs.go("corpus");
+        corpus.focusRow();
+      },
       onState: (pair, view) => writeFragment(Object.assign(state, { pair, view })),
       onProblem: sayLinkProblem,
     });
@@ -83,18 +95,24 @@ async function startApp() {
     });
 
     function showCorpus(doc) {
-      references = doc.rows.flatMap((row) => row.references ?? []);
+      rows = doc.rows;
       form.corpusChanged();
       const options = {
         state: state.corpus ?? {},
         onState: (seen) => writeFragment(Object.assign(state, { corpus: seen })),
-        openPair: (row, reference = 0) => {
+        opens: () => true,
+        openPair: (pair) => {
           tabs.go("pair");
           byId("tab-pair").focus();
-          return form.open(row.candidate, row.references[reference] ?? "");
+          return form.openScored(pair);
         },
         compare,
-        exportHtml: htmlFile,
+        exportHtml: async (shown, pairs) =>
+          htmlFile(
+            await withAlignments(shown, pairs, alignedAs(api, idf), (done, all) =>
+              announce(`Aligning row ${done} of ${all} for the file.`),
+            ),
+          ),
       };
       corpus = corpusView(byId("corpus-result"), doc, options);
     }
@@ -102,7 +120,7 @@ async function startApp() {
     function clearCorpus() {
       corpus?.destroy();
       corpus = null;
-      references = null;
+      rows = null;
       delete state.corpus;
       writeFragment(state);
       form.corpusChanged();

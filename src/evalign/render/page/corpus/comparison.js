@@ -69,7 +69,9 @@ export function compareSection(context) {
     words.textContent = `Under the cursor: ${differenceWords(about, place)}. Click or Enter shows both texts.`;
   };
   const onOpen = (place) => {
-    details.replaceChildren(rowDetails(table, about.paired.differences[place].pair, context.openPair, "both systems"));
+    details.replaceChildren(
+      rowDetails(context, about.paired.differences[place].pair, context.state.metric, "both systems"),
+    );
     announce(`Texts of ${differenceWords(about, place)}`);
   };
   let shownFor = "";

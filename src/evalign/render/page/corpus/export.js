@@ -8,7 +8,7 @@ import { announce, download, el } from "../shared/dom.js";
 export function exportButtons(doc, exportHtml) {
   const save = (name, type, make) => async () => {
     try {
-      download(name, new Blob([await make(doc())], { type }));
+      download(name, new Blob([await make(doc)], { type }));
       announce(`${name} was saved.`);
     } catch (error) {
       announce(error.message);

@@ -5,13 +5,13 @@ import { labelledSelect, pager } from "../shared/controls.js";
 import { announce, el } from "../shared/dom.js";
 import { countOf, countText, numberText, scoreDigits } from "../shared/number_text.js";
 import { itemScale, rowItem } from "./row_item.js";
-import { listedRows, sortChoices } from "./row_order.js";
+import { listedMetric, listedRows, sortChoices } from "./row_order.js";
 import { systemLabel } from "./table.js";
 
 const ROWS_PAGE = 20;
 const ROWS_SEARCH_DELAY = 200; // milliseconds after the last letter
 
-/** The section; `context` is {table, state, set, metric(), openPair}. */
+/** The section; `context` is {table, state, set, metric(), opens(pair), openPair(pair)}. */
 export function rowsSection(context) {
   const { table } = context;
   const sort = labelledSelect("Sort by", (value) => context.set({ sort: value, page: 0 }));
@@ -21,6 +21,7 @@ export function rowsSection(context) {
   const show = labelledSelect("Show", (value) => context.set({ show: value, page: 0 }));
   const search = searchField(context);
   const filters = el("p", { class: "c-filters" });
+  const about = el("p", { class: "soft c-about-rows" });
   const list = el("ol", { class: "c-rows", onkeydown: (event) => walkRows(event, list) });
   const pages = pager("Pages of rows", (page) => {
     context.set({ page });
@@ -33,11 +34,17 @@ export function rowsSection(context) {
     el("h2", { id: "c-rows", text: "Rows" }),
     el("div", { class: "row" }, sort.node, table.systems.length > 1 ? system.node : null, show.node, search.node),
     filters,
+    about,
     list,
     pages.node,
   );
+  let opened = null; // the button of the row that was opened last
+  list.addEventListener("click", (event) => {
+    opened = event.target.closest("button") ?? event.target.closest(".c-row")?.querySelector(".c-open") ?? opened;
+  });
   return {
     node,
+    focus: () => (opened?.isConnected ? opened : list.querySelector(".c-open"))?.focus(),
     needs: ["metric", "field", "sort", "system", "show", "search", "range", "page", "a", "b"],
     update() {
       const { state } = context;
@@ -59,13 +66,14 @@ export function rowsSection(context) {
       const count = Math.max(1, Math.ceil(items.length / ROWS_PAGE));
       const page = Math.min(state.page, count - 1);
       const start = page * ROWS_PAGE;
-      const scale = itemScale(items);
+      const scale = itemScale(state, items);
       list.start = start + 1;
       list.replaceChildren(
         ...items.slice(start, start + ROWS_PAGE).map((item, place) => rowItem(context, item, start + place, scale)),
       );
       if (!items.length) list.append(el("li", { class: "c-none soft", text: "No row fits these filters." }));
-      filters.replaceChildren(...filterWords(context, items.length));
+      filters.replaceChildren(...filterWords(context, items.length, items[0]?.kind));
+      about.textContent = aboutPictures(context);
       const last = Math.min(start + ROWS_PAGE, items.length);
       pages.update(page, count, `${countText(start + 1)}\u2013${countText(last)} of ${countText(items.length)}`);
       pages.node.hidden = count === 1;
@@ -73,14 +81,21 @@ export function rowsSection(context) {
   };
 }
 
-function filterWords(context, count) {
+/** What a click on a row shows: the picture of the listed metric, or why there is none. */
+function aboutPictures({ table, state, standalone }) {
+  const { metric, aligns } = table.metrics[listedMetric(table, state)];
+  const held = table.doc.alignments?.about ?? "This file does not hold the alignments of its rows.";
+  const none = `${metric} does not match tokens: a row opens its texts and scores, not a picture.`;
+  if (standalone) return aligns === false ? `${none} ${held}` : held;
+  if (aligns === false) return none;
+  return `A row opens as ${metric} scored it: with its model and options, and the reference that the score is of.`;
+}
+
+function filterWords(context, count, kind) {
   const { state } = context;
   const words = [
     el("strong", {
-      text: countOf(
-        count,
-        state.sort === "apart" || state.sort === "losses" || state.sort === "gains" ? "pair" : "row",
-      ),
+      text: countOf(count, { pairs: "pair", inputs: "input" }[kind] ?? "row"),
     }),
   ];
   const digits = scoreDigits(context.metric());

@@ -1,10 +1,11 @@
 // Which rows are listed, and in which order: by a score, by the difference of two systems, by human ratings, or by how
-// far metric and humans disagree. In: the table and the state of the view. Out: [{rows, value, score}].
+// far metric and humans disagree. In: the table and the state of the view. Out: [{kind, rows, value, ...}].
 
 import { insideRange } from "./score_range.js";
 import { systemLabel } from "./table.js";
 
-/** What is listed: [{rows: [index] or [a, b], value}], sorted; rows without the sorted value come last. */
+/** What is listed, sorted: [{kind, rows, value}], where kind is "rows" with one row each, "pairs" with those of two
+    systems, or "inputs" with those of all; entries without the sorted value come last. */
 export function listedRows(context) {
   const { table, state } = context;
   const range = table.values(state.metric, state.field);
@@ -26,12 +27,19 @@ export function listedRows(context) {
     items = table
       .pairs(state.a, state.b)
       .pairs.filter((pair) => pair.some(fits))
-      .map((rows) => ({ rows, value: range[rows[1]] - range[rows[0]] }));
+      .map((rows) => ({ kind, rows, value: range[rows[1]] - range[rows[0]] }));
+  } else if (kind === "inputs") {
+    items = table
+      .groups(table.systems)
+      .groups.filter((rows) => rows.some(fits))
+      .map((rows) => ({ kind, rows, ...inputSpread(rows.map((row) => range[row])) }))
+      .map((item) => ({ ...item, value: state.sort === "side-hard" ? item.mean : item.spread }));
+    if (state.sort === "side-file") return items;
   } else {
     items = table.rows
       .map((_row, index) => index)
       .filter(fits)
-      .map((index) => ({ rows: [index], value: column ? column[index] : index, score: range[index] }));
+      .map((index) => ({ kind, rows: [index], value: column ? column[index] : index, score: range[index] }));
   }
   const key =
     state.sort === "apart" || state.sort === "disagree" ? (item) => Math.abs(item.value) : (item) => item.value;
@@ -43,11 +51,21 @@ export function listedRows(context) {
   });
 }
 
-/** Sort keys: worst, best, file, apart, losses, gains, human-low, human-high, disagree, over, under, m:metric:field. */
+/** The mean of the scores of one input, and how far the best and the worst are apart. */
+function inputSpread(scores) {
+  const known = scores.filter((score) => !Number.isNaN(score));
+  const mean = known.length ? known.reduce((sum, score) => sum + score, 0) / known.length : NaN;
+  return { mean, spread: known.length > 1 ? Math.max(...known) - Math.min(...known) : NaN };
+}
+
+/** Sort keys: worst, best, file, apart, losses, gains, side-apart, side-hard, side-file, human-low, human-high, disagree, over, under, m:metric:field. */
 function sortPlan({ table, state }) {
   const higher = table.metrics[state.metric].higher_is_better;
   const [name, place, field] = state.sort.split(":");
   if (name === "file") return { kind: "rows", descending: false, column: null };
+  if (name.startsWith("side-") && table.systems.length > 1) {
+    return { kind: "inputs", descending: name === "side-hard" ? !higher : true };
+  }
   if (name === "apart") return { kind: "pairs", descending: true };
   if (name === "losses" || name === "gains") return { kind: "pairs", descending: (name === "gains") === higher };
   if (name === "human-low" || name === "human-high") {
@@ -86,6 +104,16 @@ export function sortChoices({ table, state }) {
       ],
     ]);
   }
+  if (table.systems.length > 1) {
+    choices.push([
+      `All ${table.systems.length} systems side by side`,
+      [
+        ["side-apart", "inputs where they are furthest apart"],
+        ["side-hard", "inputs that are worst on average"],
+        ["side-file", "inputs in the order of the file"],
+      ],
+    ]);
+  }
   if (table.human()) {
     choices.push([
       "People",
@@ -113,10 +141,10 @@ export function sortChoices({ table, state }) {
   return choices;
 }
 
-/** The metric whose score the list is sorted by. */
-export function sortedMetric(table, state) {
+/** The place of the metric whose score the list shows. */
+export function listedMetric(table, state) {
   const [name, place] = state.sort.split(":");
-  return table.metrics[name === "m" ? place : state.metric] ?? table.metrics[state.metric];
+  return name === "m" && table.metrics[place] ? Number(place) : state.metric;
 }
 
 function rowText(row) {

@@ -25,7 +25,9 @@ export function corpusTable(doc) {
       doc.results.find((result) => result.system === system && result.metric === doc.metrics[metric].metric) ?? null,
     human: () => once("human", () => humanColumn(doc)),
     disagreement: (metric, field) => once(`d ${metric} ${field}`, () => disagreementColumn(table, metric, field)),
+    groups: (systems) => once(`g ${JSON.stringify(systems)}`, () => groupedRows(table, systems)),
     pairs: (a, b) => once(`p ${JSON.stringify([a, b])}`, () => pairedRows(table, a, b)),
+    alignment: (row, metric) => once("alignments", () => alignmentsOf(doc)).get(`${row} ${metric}`) ?? null,
     failures: () => once("failures", () => failedRows(doc)),
     hasTexts: doc.rows.some((row) => typeof row.candidate === "string"),
   };
@@ -83,20 +85,28 @@ function disagreementColumn(table, metric, field) {
   return column;
 }
 
-/** Rows of two systems that answer the same input: with the same id, or else with the same references and source. */
+/** Rows of two systems that answer the same input; `alone` counts those without a partner. */
 function pairedRows(table, a, b) {
-  let best = { how: "", pairs: [], alone: table.rowsOf(a).length + table.rowsOf(b).length };
+  const { how, groups } = table.groups([a, b]);
+  const pairs = groups.filter((rows) => rows.length === 2);
+  return { how, pairs, alone: groups.length - pairs.length };
+}
+
+/** Rows of systems that answer the same input, [rows in the order of the systems]: those with the same id, or else with
+    the same references and source, whichever brings more together. */
+function groupedRows(table, systems) {
+  let best = { how: "", groups: systems.flatMap((system) => table.rowsOf(system).map((row) => [row])) };
   for (const [how, keysOf] of Object.entries({ id: idKeys, text: textKeys })) {
-    const first = keysOf(table, table.rowsOf(a));
-    const second = keysOf(table, table.rowsOf(b));
-    if (!first || !second) continue;
-    const pairs = [...first]
-      .filter(([key]) => second.has(key))
-      .map(([key, row]) => [row, second.get(key)])
-      .filter(([first, second]) => inputKey(table.rows[first]) === inputKey(table.rows[second]));
-    const alone = first.size + second.size - 2 * pairs.length;
-    if (pairs.length > best.pairs.length) best = { how, pairs, alone };
-    if (!best.alone) break;
+    const keyed = systems.map((system) => keysOf(table, table.rowsOf(system)));
+    if (keyed.includes(null)) continue;
+    const together = new Map();
+    for (const [key, row] of keyed.flatMap((keys) => [...keys])) {
+      const whole = JSON.stringify([key, inputKey(table.rows[row])]); // equal ids of other inputs stay apart
+      if (!together.has(whole)) together.set(whole, []);
+      together.get(whole).push(row);
+    }
+    if (together.size < best.groups.length) best = { how, groups: [...together.values()] };
+    if (best.groups.every((rows) => rows.length === systems.length)) break;
   }
   return best;
 }
@@ -132,4 +142,9 @@ function failedRows(doc) {
     }),
   );
   return failures;
+}
+
+/** The alignments that a document carries, by places of row and metric. */
+function alignmentsOf(doc) {
+  return new Map((doc.alignments?.rows ?? []).map(({ row, metric, alignment }) => [`${row} ${metric}`, alignment]));
 }

@@ -3,11 +3,13 @@
 /** Has the server test all systems against a baseline, metric by metric so that no request grows too large. */
 export async function testedComparison(compare, table, baseline, signal) {
   const order = [baseline, ...table.systems.filter((system) => system !== baseline)];
-  const together = commonRows(table, order);
-  if (!together.get(baseline).length) throw new Error("No input was answered by all systems: nothing to compare.");
+  const { how, groups } = table.groups(order);
+  const common = groups.filter((rows) => rows.length === order.length);
+  if (!common.length) throw new Error("No input was answered by all systems: nothing to compare.");
+  const together = new Map(order.map((system, place) => [system, common.map((rows) => rows[place])]));
   const comparisons = await testedWith(compare, together, { table, baseline, signal });
   const results = comparisons.flatMap((comparison) => comparison.results);
-  return { ...comparisons[0], results, paired_by: table.pairs(order[0], order[1]).how };
+  return { ...comparisons[0], results, paired_by: how };
 }
 
 /** Asks again with fewer resamples of every metric if the server refuses the work; the comparison says how many. */
@@ -39,19 +41,4 @@ function scoresOf(table, place, together) {
     if (pooled) entry.statistics[system] = rows.map((row) => table.rows[row].statistics?.[place] ?? null);
   }
   return entry;
-}
-
-function commonRows(table, order) {
-  const [first, ...systems] = order;
-  let common = table.rowsOf(first);
-  const partners = systems.map((system) => new Map(table.pairs(first, system).pairs));
-  for (const partner of partners) common = common.filter((row) => partner.has(row));
-  const together = new Map([[first, common]]);
-  systems.forEach((system, place) =>
-    together.set(
-      system,
-      common.map((row) => partners[place].get(row)),
-    ),
-  );
-  return together;
 }

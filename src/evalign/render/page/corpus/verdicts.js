@@ -27,35 +27,36 @@ export function verdictNodes(context) {
   return nodes;
 }
 
-/** What a comparison says of b against a under one metric, whichever was its baseline; null if it says nothing. */
+/** What a comparison says of b against a under one metric, whichever of them was tested first; null if it says nothing.
+    Of three and more systems a difference is clear by the p-value that is corrected for all pairs, as their ranks are. */
 export function versusOf(comparison, spec, a, b) {
   const result = comparison?.results.find((tested) => tested.metric === spec);
-  if (!result || ![a, b].includes(comparison.baseline)) return null;
-  const flipped = comparison.baseline === b;
-  const entry = result.systems.find((system) => system.system === (flipped ? a : b));
-  if (!entry || typeof entry.difference !== "number") return null;
-  const turned = flipped
-    ? {
-        difference: -entry.difference,
-        low: negated(entry.difference_high),
-        high: negated(entry.difference_low),
-        wins: entry.losses,
-        losses: entry.wins,
-      }
-    : {
-        difference: entry.difference,
-        low: entry.difference_low,
-        high: entry.difference_high,
-        wins: entry.wins,
-        losses: entry.losses,
-      };
-  const p = Math.max(...Object.values(entry.p));
+  if (!result) return null;
+  const { baseline } = comparison;
+  const entries = [...result.systems.map((system) => ({ baseline, ...system })), ...(result.pairs ?? [])];
+  const between = (first, second) => (entry) => entry.baseline === first && entry.system === second;
+  const entry = entries.find(between(a, b)) ?? entries.find(between(b, a));
+  if (typeof entry?.difference !== "number") return null;
+  const ends = { difference: entry.difference, low: entry.difference_low, high: entry.difference_high };
+  const flipped = {
+    difference: -entry.difference,
+    low: negated(entry.difference_high),
+    high: negated(entry.difference_low),
+    wins: entry.losses,
+    losses: entry.wins,
+  };
+  const ranks = [a, b].map((name) => result.systems.find(({ system }) => system === name)?.rank);
+  const p = entry.p_corrected ?? Math.max(...Object.values(entry.p));
   return {
-    ...turned,
+    wins: entry.wins,
+    losses: entry.losses,
+    ...(entry.baseline === b ? flipped : ends),
     ties: entry.ties,
     p,
+    corrected: entry.p_corrected !== undefined,
     tests: entry.p,
-    clear: p < comparison.alpha,
+    ranks,
+    clear: p < comparison.alpha && (ranks[0] === undefined || ranks[0] !== ranks[1]), // documents of old versions
     field: result.field,
     n: result.n,
     failed: result.failed,
@@ -67,8 +68,12 @@ function verdictWords(versus, metric, a, b) {
   const digits = scoreDigits(metric);
   const interval =
     typeof versus.low === "number" ? ` [${numberText(versus.low, digits)}, ${numberText(versus.high, digits)}]` : "";
-  const numbers = `${numberText(versus.difference, digits, true)}${interval}, ${pText(versus.p)}`;
-  if (!versus.clear) return { kind: "unclear", words: `No clear difference between ${b} and ${a}`, numbers };
+  const corrected = versus.corrected ? " corrected for all pairs" : "";
+  const numbers = `${numberText(versus.difference, digits, true)}${interval}, ${pText(versus.p)}${corrected}`;
+  if (!versus.clear) {
+    const apart = versus.ranks[0] !== versus.ranks[1] ? "; their ranks differ because of other systems" : "";
+    return { kind: "unclear", words: `No clear difference between ${b} and ${a}`, numbers: `${numbers}${apart}` };
+  }
   const better = versus.difference > 0 === metric.higher_is_better;
   return { kind: better ? "better" : "worse", words: `${b} is ${better ? "better" : "worse"} than ${a}`, numbers };
 }
@@ -184,7 +189,7 @@ function readingHelp(comparison) {
     `${countText(comparison.samples)} times (seed ${comparison.seed}), as if the test were repeated with other texts.`,
     "The small picture shows them around no difference at all; to the right is better.",
     "p says how often two equally good systems would differ this much by chance; a difference is called clear if",
-    `p is below ${comparison.alpha} in every test.`,
+    `p is below ${comparison.alpha} in every test, of three and more systems after it was corrected for all their pairs.`,
     "Many clear differences are still small: look at the rows before you believe in them.",
   ];
   return el(
@@ -204,6 +209,14 @@ function rankTable({ table, state }) {
     (first, second) =>
       first.rank - second.rank || (result.higher_is_better ? second.score - first.score : first.score - second.score),
   );
+  const clearlyWorse = (name) =>
+    order
+      .filter(({ system }) => {
+        const versus = system === name ? null : versusOf(table.doc.comparison, result.metric, system, name);
+        return versus?.clear && versus.difference > 0 === result.higher_is_better;
+      })
+      .map(({ system }) => systemLabel(system))
+      .join(", ");
   const body = order.map((ranked) =>
     el(
       "tr",
@@ -217,13 +230,21 @@ function rankTable({ table, state }) {
             ? `[${numberText(ranked.low, digits)}, ${numberText(ranked.high, digits)}]`
             : "\u2013",
       }),
+      el("td", { class: "name", text: clearlyWorse(ranked.system) || "none" }),
     ),
   );
   return [
     scrollTable(
-      `Ranks under ${result.metric} ${result.field}; systems of one rank cannot be told apart`,
-      ["system", "rank", "score", "interval"],
+      `Ranks under ${result.metric} ${result.field}, ${countOf(result.n, "row")} of every system`,
+      ["system", "rank", "score", "interval", "clearly better than"],
       body,
+      { text: [0, 4] },
     ),
+    el("p", {
+      class: "soft",
+      text:
+        "Systems of one rank cannot be told apart. " +
+        "A new rank begins with the first system that one of the rank above is clearly better than.",
+    }),
   ];
 }

@@ -1,6 +1,6 @@
 // The corpus view: scores of all systems, how they are spread, system against system, the rows, and what went wrong.
-// In: a corpus document and options {state, onState, openPair(row), compare(body), exportHtml(doc)}; one state object
-// holds what is chosen, every section draws itself from it.
+// In: a corpus document and options {state, onState, opens(pair), openPair(pair), compare(body),
+// exportHtml(doc, pairs)}; one state object holds what is chosen, every section draws itself from it.
 
 import { pager } from "../shared/controls.js";
 import { checkFormat } from "../shared/document.js";
@@ -10,12 +10,14 @@ import { compareSection } from "./comparison.js";
 import { distributionSection } from "./distribution.js";
 import { exportButtons } from "./export.js";
 import { rowsSection } from "./row_list.js";
+import { listedRows } from "./row_order.js";
+import { scoredPair } from "./scored_pair.js";
 import { summarySection } from "./summary.js";
 import { corpusTable, systemLabel } from "./table.js";
 
 const CORPUS_PROBLEMS = 50; // of them on a page
 
-/** Draws a corpus document; returns {update(doc), state(), apply(state), destroy()}. */
+/** Draws a corpus document; returns {update(doc), state(), apply(state), focusRow(), destroy()}, where `focusRow` goes to the row that was opened last. */
 export function corpusView(root, doc, options = {}) {
   let shown = corpusDrawn(root, doc, options, options.state ?? {});
   return {
@@ -26,6 +28,7 @@ export function corpusView(root, doc, options = {}) {
     },
     state: () => shown.state(),
     apply: (state) => shown.apply(state),
+    focusRow: () => shown.focusRow(),
     destroy() {
       shown.destroy();
       root.replaceChildren();
@@ -45,11 +48,13 @@ function corpusDrawn(root, doc, options, requested) {
         ...problemSection(table).map((section) => section.node),
       ),
     );
-    return { state: () => ({}), apply: () => {}, destroy: () => {} };
+    return { state: () => ({}), apply: () => {}, focusRow: () => {}, destroy: () => {} };
   }
   const context = {
     table,
     state: corpusState(table, requested),
+    standalone: options.standalone,
+    opens: options.opens ?? (() => false),
     openPair: options.openPair,
     compare: options.compare,
     metric: () => table.metrics[context.state.metric],
@@ -64,11 +69,12 @@ function corpusDrawn(root, doc, options, requested) {
       draw();
     },
   };
+  const rows = rowsSection(context);
   const sections = [
     summarySection(context),
     distributionSection(context),
     ...(table.systems.length > 1 ? [compareSection(context)] : []),
-    rowsSection(context),
+    rows,
     ...problemSection(table),
   ];
   /** A section draws itself anew only if something that it depends on has changed: paging leaves the charts alone. */
@@ -81,7 +87,7 @@ function corpusDrawn(root, doc, options, requested) {
       drawn.set(section, now);
     });
   root.replaceChildren(
-    el("div", { class: "corpus" }, corpusHead(doc, options), ...sections.map((section) => section.node)),
+    el("div", { class: "corpus" }, corpusHead(doc, options, context), ...sections.map((section) => section.node)),
   );
   draw();
   return {
@@ -90,11 +96,12 @@ function corpusDrawn(root, doc, options, requested) {
       context.state = corpusState(table, state);
       draw();
     },
+    focusRow: () => rows.focus(),
     destroy: () => sections.forEach((section) => section.destroy?.()),
   };
 }
 
-function corpusHead(doc, options) {
+function corpusHead(doc, options, context) {
   const rows = countOf(doc.rows.length, "row");
   const systems = doc.systems.length > 1 ? `, ${countOf(doc.systems.length, "system")}` : "";
   const failed = doc.rows.filter((row) => row.errors.some(Boolean)).length;
@@ -109,8 +116,17 @@ function corpusHead(doc, options) {
       failed ? el("span", { class: "c-chip c-chip-error", text: `${countOf(failed, "row")} failed` }) : null,
       el("span", { class: "soft", text: ` evalign ${doc.evalign}` }),
     ),
-    exportButtons(() => doc, options.exportHtml),
+    exportButtons(doc, options.exportHtml && ((shown) => options.exportHtml(shown, listedPairs(context)))),
   );
+}
+
+/** All pairs that have a picture, in the order of the list: what a file carries as far as it fits. */
+function listedPairs(context) {
+  const { table } = context;
+  return listedRows(context)
+    .flatMap((item) => item.rows)
+    .flatMap((row) => table.metrics.map((_metric, place) => scoredPair(table, row, place)))
+    .filter(Boolean);
 }
 
 /** A whole state from what an address or a caller says; anything unknown falls back to the default. */

@@ -2,27 +2,26 @@
 // overwrites a newer one: every request aborts the one before it.
 
 import { htmlFile } from "../server/html_export.js";
-import { idfTable } from "../server/idf_tables.js";
 import { announce, byId, download, el } from "../shared/dom.js";
-import { writtenSpec } from "../shared/spec.js";
+import { pairFields } from "./form_fields.js";
 import { layersSection } from "./layers.js";
+import { scoredRow, showScoredRow } from "./scored_row.js";
 import { pairView } from "./view.js";
 
-const PAIR_FIELDS = ["candidate", "reference", "model", "layer"];
-
-/** Wires the form; `hooks` has api, models, examples, onState(form, view), onProblem(sentence), and corpusTexts() for IDF, if a file is open. */
+/** Wires the form; `hooks` has api, examples, onState(form, view), onProblem(sentence), back() to the rows of a file if
+    canGoBack(), and what form_fields.js takes. */
 export function pairForm(hooks) {
   const form = byId("pair-form");
-  const tables = new Map();
   let view = null;
   let viewState = {};
   let linkedView = null; // a view that came with an address, for the next answer
   let aligned = null; // the form as it was sent
+  let scored = null; // the row of a corpus that the form shows, as it was scored
   let doc = null;
   let running = null;
 
   fillExamples();
-  fillModels();
+  const fields = pairFields(hooks, again);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     run();
@@ -33,11 +32,6 @@ export function pairForm(hooks) {
     });
     byId(id).addEventListener("input", ownTexts);
   }
-  byId("model").addEventListener("change", () => {
-    fillLayers();
-    again();
-  });
-  for (const id of ["layer", "specials", "idf"]) byId(id).addEventListener("change", again);
   const saving = [
     saveButton("HTML", "Save as one HTML file", () => saved("html", "text/html", () => htmlFile(doc))),
     saveButton("JSON", "Save as JSON", () => saved("json", "application/json", () => JSON.stringify(doc))),
@@ -45,12 +39,12 @@ export function pairForm(hooks) {
   ];
 
   const layers = layersSection({
-    layers: () => [...byId("layer").options].map((option) => option.value).filter(Boolean),
-    chosen: () => byId("layer").value || model()?.default_layer,
-    align: async (layer, signal) => hooks.api.align(await body({ ...aligned, layer }, "own", signal), signal),
+    layers: fields.layers,
+    chosen: fields.layer,
+    align: async (layer, signal) => hooks.api.align(await fields.request({ ...aligned, layer }, "own", signal), signal),
     choose: (layer) => {
-      byId("layer").value = layer;
-      run();
+      fields.apply({ layer });
+      again();
     },
   });
 
@@ -69,116 +63,83 @@ export function pairForm(hooks) {
     byId("example-about").hidden = !example;
     if (!example) return;
     byId("example-about").textContent = example.about;
-    apply({ candidate: example.candidate, reference: example.reference });
+    scored = null;
+    fields.apply({ candidate: example.candidate, reference: example.reference });
     run();
   }
 
-  /** After an edit, no example is chosen any more. */
+  /** After an edit, no example is chosen and no row is open any more. */
   function ownTexts() {
     byId("example").value = "";
     byId("example-about").hidden = true;
+    scored = null;
+    showScored();
   }
 
-  function fillModels() {
-    byId("model").replaceChildren(
-      ...hooks.models.map((model) => el("option", { value: model.name, text: model.label })),
+  function showScored() {
+    showScoredRow(
+      byId("pair-row"),
+      scored,
+      byId("pair-result").hidden ? null : doc,
+      hooks.canGoBack() ? hooks.back : null,
     );
-    fillLayers();
-  }
-
-  function model() {
-    return hooks.models.find((served) => served.name === byId("model").value);
-  }
-
-  function fillLayers() {
-    const numbers = Array.from({ length: (model()?.layers ?? 0) + 1 }, (_, layer) => String(layer));
-    byId("layer").replaceChildren(
-      el("option", { value: "", text: model() ? `tuned (${model().default_layer})` : "tuned" }),
-      ...numbers.map((layer) => el("option", { value: layer, text: layer === "0" ? "0 (before any context)" : layer })),
-    );
-  }
-
-  function formState() {
-    /** @type {any} */
-    const state = Object.fromEntries(PAIR_FIELDS.map((id) => [id, byId(id).value]));
-    return { ...state, specials: byId("specials").checked, idf: byId("idf").checked };
-  }
-
-  /** Puts a state into the form; returns what this server does not have, as in "layer 12". */
-  function apply(state) {
-    const missing = [];
-    for (const id of PAIR_FIELDS) {
-      if (typeof state[id] !== "string") continue;
-      const known = byId(id).tagName !== "SELECT" || [...byId(id).options].some((one) => one.value === state[id]);
-      if (known) byId(id).value = state[id];
-      else missing.push(`${id} ${state[id]}`);
-      if (id === "model") fillLayers();
-    }
-    for (const id of ["specials", "idf"]) if (typeof state[id] === "boolean") byId(id).checked = state[id];
-    sayIdf();
-    return missing;
-  }
-
-  function sayIdf() {
-    const texts = hooks.corpusTexts();
-    byId("idf-label").textContent = texts
-      ? `Weigh rare words more (IDF of the ${texts.length} references opened)`
-      : `Weigh rare words more (IDF of the ${hooks.examples.length} examples)`;
-  }
-
-  /** The request for a pair as the form has it. */
-  async function body({ candidate, reference, model: name, layer, specials }, matchings, signal) {
-    const options = { model: name, ...(layer && { layer }), ...(!specials && { specials: "drop" }) };
-    return { candidate, reference, metric: writtenSpec("bertscore", options), idf: await table(signal), matchings };
-  }
-
-  async function table(signal) {
-    if (!byId("idf").checked) return null;
-    const texts = hooks.corpusTexts() ?? hooks.examples.map((example) => example.reference);
-    const key = `${byId("model").value} ${texts.length} ${texts[0]}`;
-    if (!tables.has(key)) tables.set(key, await idfTable(hooks.api, byId("model").value, texts, signal));
-    return tables.get(key);
   }
 
   function again() {
+    scored = null;
     if (doc || running) run();
   }
 
   async function run() {
-    showError("");
-    for (const id of ["candidate", "reference"]) {
-      if (byId(id).value.trim()) continue;
-      showError(`The ${id} is empty: there is nothing to align. Write or paste a text.`);
-      byId(id).focus();
+    const current = begun();
+    const empty = ["candidate", "reference"].find((id) => !byId(id).value.trim());
+    if (empty) {
+      refused(new Error(`The ${empty} is empty: there is nothing to align. Write or paste a text.`));
+      byId(empty).focus();
       return;
     }
-    running?.abort();
-    const current = new AbortController();
-    running = current;
     announce("Aligning …");
-    byId("pair-result").setAttribute("aria-busy", "true");
-    const sent = formState();
+    const sent = { ...fields.state(), ...(scored && { scored }) };
     try {
-      const answer = await hooks.api.align(await body(sent, "all", current.signal), current.signal);
+      const answer = await hooks.api.align(await fields.request(sent, "all", current.signal), current.signal);
       if (running !== current) return;
       aligned = sent;
       show(answer);
       const scores = Object.entries(answer.scores).map(([name, value]) => `${name} ${value.toFixed(4)}`);
       announce(`Aligned: ${scores.join(", ")}`);
+      ended();
     } catch (error) {
-      if (error.name === "AbortError" || running !== current) return;
-      showError(error.message);
-      announce(error.message);
-    } finally {
-      if (running === current) {
-        running = null;
-        byId("pair-result").removeAttribute("aria-busy");
-      }
+      if (error.name !== "AbortError" && running === current) refused(error);
     }
+  }
+
+  /** Aborts what runs; returns the AbortController of what runs from now on. */
+  function begun() {
+    running?.abort();
+    running = new AbortController();
+    byId("pair-result").setAttribute("aria-busy", "true");
+    showError("");
+    return running;
+  }
+
+  function ended() {
+    running = null;
+    byId("pair-result").removeAttribute("aria-busy");
+  }
+
+  /** The picture of other texts would stand below the error: it goes. */
+  function refused(error) {
+    ended();
+    byId("pair-result").hidden = true;
+    showScored();
+    showError(error.message);
+    announce(error.message);
   }
 
   function show(answer) {
     doc = answer;
+    byId("pair-result").hidden = false;
+    showScored();
     if (view) view.update(doc);
     if (view && linkedView) view.apply(linkedView);
     linkedView = null;
@@ -230,17 +191,17 @@ export function pairForm(hooks) {
     }
   }
 
-  sayIdf();
   return {
     /** Shows texts, options and view of an address; asks the server only if they differ from what is shown. */
     restore(state, seen) {
       if (!state || typeof state !== "object") return undefined;
-      const same = aligned && JSON.stringify(aligned) === JSON.stringify({ ...aligned, ...state });
+      const same = aligned && JSON.stringify(aligned) === JSON.stringify({ ...aligned, scored: undefined, ...state });
       if (same && view) return view.apply(seen ?? {});
       ownTexts();
-      const missing = apply(state);
+      const missing = fields.apply(state);
       if (missing.length)
         hooks.onProblem(`This link asks for ${missing.join(" and ")}, which this server does not have; shown without.`);
+      scored = scoredRow(state.scored);
       viewState = linkedView = seen ?? {};
       return state.candidate && state.reference ? run() : undefined;
     },
@@ -252,12 +213,29 @@ export function pairForm(hooks) {
     },
     open(candidate, reference) {
       ownTexts();
-      apply({ candidate, reference });
+      fields.apply({ candidate, reference });
       return run();
     },
+    /** A row of a corpus with the metric, options and reference that it was scored with. */
+    async openScored(pair) {
+      const current = begun();
+      ownTexts();
+      scored = scoredRow(pair);
+      viewState = linkedView = {};
+      try {
+        const [read] = (await hooks.api.specs({ metrics: [pair.metric] }, current.signal)).metrics;
+        if (running !== current) return undefined;
+        fields.apply({ candidate: pair.candidate, reference: pair.reference });
+        fields.applyMetric(read);
+        return await run();
+      } catch (error) {
+        if (error.name !== "AbortError" && running === current) refused(error);
+        return undefined;
+      }
+    },
     corpusChanged() {
-      tables.clear();
-      sayIdf();
+      hooks.idf.clear();
+      fields.sayIdf();
     },
   };
 }

@@ -3,7 +3,7 @@
 
 import { flagNotice } from "../shared/controls.js";
 import { decodeAlignment } from "../shared/document.js";
-import { announce, el, onTheme } from "../shared/dom.js";
+import { announce, el, focusAgain, focusKey, onTheme } from "../shared/dom.js";
 import { fourDigits } from "../shared/number_text.js";
 import { fileButtons, printedPicture } from "../shared/picture_files.js";
 import { besideWord, cardHint, pairCard } from "./card.js";
@@ -59,8 +59,10 @@ class PairView {
     this.doc = doc;
     this.grids = new Map();
     this.views = new Map();
+    const focused = focusKey(this.root);
     this.build();
     this.apply(state);
+    focusAgain(this.root, focused);
   }
 
   state() {

@@ -37,6 +37,30 @@ export function announce(text) {
   announcementTimer = setTimeout(() => region.classList.add("read"), ANNOUNCEMENT_TIME);
 }
 
+/** Says which control of a part of the page has the focus, so that its successor can be found; "" if none has. */
+export function focusKey(root) {
+  const node = document.activeElement;
+  return root.contains(node) && node !== root ? controlKey(node) : "";
+}
+
+/** Gives the focus to the control with this key after the part was drawn anew. */
+export function focusAgain(root, key) {
+  if (!key || root.contains(document.activeElement)) return;
+  const same = [...root.querySelectorAll("button, input, select, summary, [tabindex]")].find(
+    (node) => controlKey(node) === key,
+  );
+  same?.focus({ preventScroll: true });
+}
+
+/** A control by what it is and does: radio buttons and boxes by their value, others by their label. */
+function controlKey(node) {
+  const label =
+    node.type === "radio"
+      ? node.value
+      : (node.getAttribute("aria-label") ?? node.closest("label, summary, button")?.textContent);
+  return [node.tagName, node.type ?? "", label ?? node.className].join(" ");
+}
+
 /** Saves a file under a name, as a download. */
 export function download(name, blob) {
   const link = el("a", { href: URL.createObjectURL(blob), download: name });

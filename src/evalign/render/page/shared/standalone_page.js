@@ -12,7 +12,11 @@ export function startView(draw) {
     const doc = JSON.parse(document.getElementById("evalign-document").textContent);
     checkFormat(doc);
     root.replaceChildren();
-    const options = { standalone: true, state: readFragment()?.view, onState: (view) => writeFragment({ view }) };
+    const options = {
+      standalone: true,
+      state: readFragment()?.view,
+      onState: (view, step = false) => writeFragment({ view }, step),
+    };
     const problem = el("p", { class: "error", role: "alert", hidden: true });
     const check = () => {
       problem.textContent = fragmentProblem();

@@ -11,6 +11,7 @@ const SCORING_PART_FAILS = [413, 422, 500, 504];
 const SCORING_FIRST = 8; // rows of the first chunk; later ones take about SCORING_SECONDS
 const SCORING_SECONDS = 1.5;
 const SCORING_MOST_ROWS = 1000; // of one chunk, so that progress is seen
+const SCORING_SOME_HAVE = ["statistics", "best_reference"]; // parts of an answer that not every metric gives
 const SCORING_PATIENCE = 20; // rows that fail before any is scored: then all would
 
 /**
@@ -157,7 +158,7 @@ async function scoredChunk(state, group, start, stop) {
 /** A row that one metric cannot take may be fine for the others; null if no metric takes it. */
 async function scoredAlone(state, group, row) {
   if (group.metrics.length < 2) return null;
-  const merged = { scores: [], flags: [], errors: [], statistics: [] };
+  const merged = { scores: [], flags: [], errors: [], statistics: [], best_reference: [] };
   let taken = false;
   for (const metric of group.metrics) {
     let answer = { scores: [null], flags: [[]], errors: [null] };
@@ -216,16 +217,16 @@ function systemResult(system, rows, { metric, signature }, answered) {
 }
 
 function mergedAnswers(answers, groups) {
-  const merged = { scores: [], flags: [], errors: [], statistics: [] };
+  const merged = { scores: [], flags: [], errors: [], statistics: [], best_reference: [] };
   answers.forEach((answer, place) =>
     groups[place].metrics.forEach((_metric, column) => {
       merged.scores.push(answer.scores?.[column] ?? null);
       merged.flags.push(answer.flags?.[column] ?? []);
       merged.errors.push(answer.error ?? answer.errors[column]);
-      merged.statistics.push(answer.statistics?.[column] ?? null);
+      for (const part of SCORING_SOME_HAVE) merged[part].push(answer[part]?.[column] ?? null);
     }),
   );
-  if (merged.statistics.every((numbers) => numbers === null)) delete merged.statistics;
+  for (const part of SCORING_SOME_HAVE) if (merged[part].every((value) => value === null)) delete merged[part];
   return merged;
 }
 
