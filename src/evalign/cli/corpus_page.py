@@ -19,8 +19,8 @@ from evalign.render.row_alignments import row_alignments
 from evalign.types import Segment
 
 corpus_page_option = page_option(
-    "Write an interactive report of all rows: one file, which opens offline; with the alignments of the worst rows, up to "
-    "6 MB."
+    "Write an interactive report of all rows: one file, which opens offline; with the alignments of the worst rows, "
+    "up to 6 MB."
 )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -44,6 +45,7 @@ STYLE: dict[Any, Any] = {
     "svg.hashsalt": "evalign", "figure.facecolor": "white", "axes.facecolor": "none", "legend.frameon": False,
 }  # fmt: skip
 
+LINK = re.compile(r'<a xlink:href="#[^>]*>\s*|</a>\s*')
 Parameters = ParamSpec("Parameters")
 Made = TypeVar("Made")
 DARK = 0.5  # cells above are written in white
@@ -74,7 +76,7 @@ class Drawing:
 
     @cached_property
     def svg(self) -> str:
-        """The figure as SVG text, which the file and the page share."""
+        """The figure as SVG text, which the file and the page share; links lead within the page, so a file has none."""
         return svg(self.figure)
 
     def save(self, folder: Path, name: str) -> list[Path]:
@@ -82,7 +84,7 @@ class Drawing:
         files = [folder / f"{name}{ending}" for ending in (".png", ".svg", ".csv")]
         save(self.figure, files[0])
         with whole_file(files[1]) as stream:
-            stream.write(self.svg)
+            stream.write(LINK.sub("", self.svg))
         save_numbers(files[2], self.columns, self.numbers)
         return files
 

@@ -101,7 +101,11 @@ def _scrolling(label: str) -> str:
 def inline_svg(svg: str, name: str, label: str) -> str:
     """`name` begins all ids; `label` is read out instead of the picture."""
     root = ElementTree.fromstring(svg)
-    root.set("role", "img")
+    links = root.findall(".//{*}a")
+    root.set("role", "group" if links else "img")  # an image has no links
+    for link in links:  # for the pointer; what they lead to can be reached without them
+        link.attrib.pop("target", None)
+        link.attrib |= {"tabindex": "-1", "aria-hidden": "true"}
     root.set("aria-label", showable(label))
     width = float(root.attrib.pop("width").removesuffix("pt")) * 4 / 3
     root.attrib.pop("height")
@@ -111,7 +115,8 @@ def inline_svg(svg: str, name: str, label: str) -> str:
             parent.remove(child)
     for element in root.iter():
         element.tag = _local(element.tag)
-        attributes = {_local(key): _attribute(_local(key), value, name) for key, value in element.attrib.items()}
+        own = "" if element.tag == "a" else name  # links lead to parts of the page, references to parts of the picture
+        attributes = {_local(key): _attribute(_local(key), value, own) for key, value in element.attrib.items()}
         element.attrib.clear()
         element.attrib.update(attributes)
     background = root.find(".//*[@id='" + name + "-patch_1']")
@@ -127,7 +132,7 @@ def _local(name: str) -> str:
 def _attribute(key: str, value: str, name: str) -> str:
     if key == "id":
         return f"{name}-{value}"
-    if key == "href":
+    if key == "href" and name:
         return f"#{name}-{value.removeprefix('#')}"
     if key not in ("style", "clip-path", "fill", "stroke"):
         return value

@@ -16,6 +16,8 @@ from evalign.analysis.rated_tables import PLAIN, Disagreement, RatedTable, worst
 from evalign.errors import EvalignError
 from evalign.metrics.base import Metric
 from evalign.render.agreement.pictures import pictures
+from evalign.render.agreement.rows_html import STYLE as ROW_STYLE
+from evalign.render.agreement.rows_html import row_link, rows_html, shown_text
 from evalign.render.agreement.tables import estimate_cells, group_cells, notes, of_aspect
 from evalign.render.html import figure, items, page, section, table, text
 from evalign.render.static_html import STYLE, alignment_html
@@ -39,16 +41,19 @@ def agreement_html(agreement: Agreement, metrics: list[Metric]) -> str:
     for picture in pictures(agreement):
         drawings[picture.kind].append(figure(picture.name, picture.name, picture.drawing.svg, picture.drawing.caption))
     best = "".join(f"<p>{_best(agreement, aspect, of_aspect(agreement, aspect))}</p>\n" for aspect in agreement.aspects)
+    by_name = {str(metric): metric for metric in metrics}
+    linked = any(row_link(0)[:5] in drawing for drawing in drawings["scatter"])
     contents = [
         ("summary", "Summary", best + _tables(agreement)),
         *((kind, title, "".join(drawings[kind])) for kind, title in FIGURES.items()),
-        ("worst", "Worst disagreements", _worst(agreement, {str(metric): metric for metric in metrics})),
+        ("worst", "Worst disagreements", _worst(agreement, by_name)),
+        ("rows", "Rows", rows_html(agreement.table, by_name) if linked else ""),
         ("made", "How this was made", _made(agreement)),
     ]
     contents = [(name, title, content) for name, title, content in contents if content]  # pairs have no ratings
     sections = "".join(section(*content) for content in contents)
     links = [(name, title) for name, title, _ in contents]
-    return page("Agreement of metrics with people", STYLE, links, sections)
+    return page("Agreement of metrics with people", STYLE + ROW_STYLE, links, sections)
 
 
 def _best(agreement: Agreement, aspect: str, judgements: Sequence[Judgement]) -> str:
@@ -149,8 +154,8 @@ def _entry(disagreement: Disagreement, score: float, scorer: Any) -> str:
     system = f", system {text(row.system)}" if row.system else ""
     best, picture = _best_reference(row, scorer)
     references = [*row.references[best : best + 1], *row.references[:best], *row.references[best + 1 :]]
-    texts = f"<dt>candidate</dt>{_shown_text(row.candidate)}"
-    texts += "".join(f"<dt>reference</dt>{_shown_text(reference)}" for reference in references[:1])
+    texts = f"<dt>candidate</dt>{shown_text(row.candidate, LONGEST)}"
+    texts += "".join(f"<dt>reference</dt>{shown_text(reference, LONGEST)}" for reference in references[:1])
     return (
         f"<li><p><strong>Row <bdi>{text(row.id)}</bdi></strong>{system}. Metric {score:.4f}: above "
         f"{disagreement.metric_place:.0f}% of the rows. People {ratings}: above {disagreement.human_place:.0f}%.</p>\n"
@@ -175,16 +180,10 @@ def _best_reference(row: Row, scorer: Any) -> tuple[int, str]:
     return best, f"<details{opened}><summary>Who met whom</summary>{alignment_html(alignment)}</details>"
 
 
-def _shown_text(content: str) -> str:
-    more = f" … ({len(content) - LONGEST} more characters)" if len(content) > LONGEST else ""
-    shown = f"{text(content[:LONGEST])}{more}" if content.strip() else "<em>empty</em>"
-    return f'<dd dir="auto">{shown}</dd>'
-
-
 def _further(references: list[str]) -> str:
     if not references:
         return ""
     items = "".join(
-        f"<dt>reference {number}</dt>{_shown_text(content)}" for number, content in enumerate(references, 2)
+        f"<dt>reference {number}</dt>{shown_text(content, LONGEST)}" for number, content in enumerate(references, 2)
     )
     return f"<details><summary>{len(references)} more references</summary><dl>{items}</dl></details>"

@@ -18,6 +18,7 @@ from evalign.analysis.agreement import Agreement
 from evalign.analysis.rated_tables import PLAIN, places
 from evalign.errors import UndefinedStatisticError
 from evalign.render.agreement import plots
+from evalign.render.agreement.rows_html import row_link
 from evalign.render.agreement.tables import of_aspect
 from evalign.render.figures import Drawing, Panel, make_folder
 from evalign.render.labels import showable
@@ -90,10 +91,13 @@ def _scatter(agreement: Agreement, aspect: str, metrics: Sequence[str]) -> Drawi
         judgement.metric: f"{first} {judgement.estimates[first].text()}" for judgement in of_aspect(agreement, aspect)
     }
     panels = [Panel(metric, notes[metric], points.scores[metric]) for metric in metrics]
+    links = [row_link(place) for place in range(len(points.ids))] if points.unit == "row" else None
+    dense = plots.too_many(len(points.human), len(panels))
+    leads = "; a click on a point leads to its row" if links and not dense else ""
+    drawn = "hexagons stand for several rows each" if dense else f"one point per {points.unit}{leads}"
     return Drawing(
-        f"Scores of each metric against people's{_of(aspect)}, one point per {points.unit}; "
-        "the dashed line is the least-squares line.",
-        lambda: plots.scatter(points.human, panels, _people(aspect), points.groups),
+        f"Scores of each metric against people's{_of(aspect)}, {drawn}; the dashed line is the least-squares line.",
+        lambda: plots.scatter(points.human, panels, _people(aspect), points.groups, links),
         (points.unit, "group", _people(aspect), *metrics),
         list(zip(points.ids, points.groups, points.human, *(panel.values for panel in panels), strict=True)),
     )

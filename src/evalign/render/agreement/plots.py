@@ -68,10 +68,16 @@ def forest(panels: Mapping[str, Sequence[Bar]], statistic: str) -> Figure:
 
 
 @in_style
-def scatter(human: Floats, panels: Sequence[Panel], people: str, groups: Sequence[str] | None = None) -> Figure:
-    """Each metric against people; hexagons coloured by their number of rows where there are too many points."""
+def scatter(
+    human: Floats, panels: Sequence[Panel], people: str, groups: Sequence[str] | None = None,
+    links: Sequence[str] | None = None,
+) -> Figure:  # fmt: skip
+    """Each metric against people; hexagons coloured by their number of rows where there are too many points.
+
+    `links` are where the points lead.
+    """
     figure, axes = _panels(panels)
-    dense = len(human) * len(panels) > MOST_MARKS
+    dense = too_many(len(human), len(panels))
     names = sorted(set(groups or ()))
     coloured = not dense and 1 < len(names) <= MOST_GROUPS
     for ax, panel in zip(axes, panels, strict=True):
@@ -86,14 +92,21 @@ def scatter(human: Floats, panels: Sequence[Panel], people: str, groups: Sequenc
             size = 24 if len(human) <= 200 else 14
             for place, group in enumerate(names if coloured else [""]):
                 rows = labelled == group
-                ax.scatter(human[rows], panel.values[rows], s=size, c=PALETTE[place], marker=MARKERS[place],
-                           alpha=0.65, linewidths=0, label=_line(group, 24))  # fmt: skip
+                points = ax.scatter(human[rows], panel.values[rows], s=size, c=PALETTE[place], marker=MARKERS[place],
+                                    alpha=0.65, linewidths=0, label=_line(group, 24))  # fmt: skip
+                if links is not None:
+                    points.set_urls([links[row] for row in np.flatnonzero(rows)])
         _trend(ax, human, panel.values)
     _outer_labels(axes, _line(people, 50), "metric")
     if coloured:
         columns = min(len(names), 2 * _columns(len(panels)))
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=columns, markerscale=1.6)
     return figure
+
+
+def too_many(points: int, panels: int) -> bool:
+    """Whether a scatter plot has hexagons instead of points."""
+    return points * panels > MOST_MARKS
 
 
 @in_style
