@@ -118,7 +118,7 @@ class MetricComparison:
     failed: int
     first_error: str | None
     systems: Sequence[SystemScore]
-    pairs: Mapping[tuple[str, str], Versus] = field(default_factory=dict)
+    pairs: Mapping[tuple[str, str], Versus]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""

@@ -95,7 +95,7 @@ def scatter(
                 points = ax.scatter(human[rows], panel.values[rows], s=size, c=PALETTE[place], marker=MARKERS[place],
                                     alpha=0.65, linewidths=0, label=_line(group, 24))  # fmt: skip
                 if links is not None:
-                    points.set_urls([links[row] for row in np.flatnonzero(rows)])
+                    points.set_urls([links[row] for row in np.flatnonzero(rows).tolist()])
         _trend(ax, human, panel.values)
     _outer_labels(axes, _line(people, 50), "metric")
     if coloured:
