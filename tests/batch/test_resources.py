@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from evalign.batch import resources
+from evalign.encoders.batching import out_of_memory
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are read on Linux only")
 GIB = 2**30
@@ -45,3 +46,13 @@ def test_a_limit_ends_with_its_block():
     with resources.memory_limit(GIB), pytest.raises(MemoryError):
         bytearray(4 * GIB)
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
+
+
+@pytest.mark.parametrize(
+    ("module", "message", "expected"),
+    [("onnxruntime.capi", "Exception: std::bad_alloc", True), ("onnxruntime.capi", "bad shape", False),
+     ("elsewhere", "std::bad_alloc", False)],
+)  # fmt: skip
+def test_a_lack_of_memory_in_onnx_runtime_is_told_from_damaged_weights(module, message, expected):
+    native = type("RuntimeException", (Exception,), {"__module__": module})
+    assert out_of_memory(native(message)) is expected

@@ -31,5 +31,5 @@ def deadly(task: Task, how: str = "") -> InputError:
     """What to say of a task at which `DEATHS` workers died."""
     return InputError(
         f"{task.shard}: {DEATHS} workers died of them{how}; perhaps memory ran out, or a text there breaks a library; "
-        "run the same command with fewer --workers, or score those rows by themselves: it goes on from here"
+        "run the same command with fewer --workers or more --memory, or score those rows alone: it goes on from here"
     )

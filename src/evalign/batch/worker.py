@@ -108,7 +108,7 @@ class Worker:
         try:
             with one_blas_thread():  # as many workers as cores leave none for more
                 return self.steps[task.step](task.shard)
-        except (RuntimeError, MemoryError) as error:
+        except Exception as error:
             if not out_of_memory(error):
                 raise
             raise InputError(

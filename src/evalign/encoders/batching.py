@@ -24,7 +24,8 @@ PADDING_SENSITIVE = frozenset(
     ("big_bird", "bigbird_pegasus", "convbert", "fnet", "mobilebert", "nystromformer", "yoso")
 )
 # torch's own error class derives from RuntimeError, and its CPU allocator raises a plain RuntimeError.
-OUT_OF_MEMORY = ("out of memory", "not enough memory", "can't allocate memory", "cannot allocate memory")
+OUT_OF_MEMORY = ("out of memory", "not enough memory", "can't allocate memory", "cannot allocate memory",
+                 "failed to allocate memory", "bad_alloc")  # fmt: skip
 Result = TypeVar("Result")
 
 
@@ -73,7 +74,8 @@ def out_of_memory(error: BaseException) -> bool:
     """Whether running the same thing in smaller batches may help."""
     if isinstance(error, MemoryError):
         return True
-    return isinstance(error, RuntimeError) and any(message in str(error).lower() for message in OUT_OF_MEMORY)
+    native = isinstance(error, RuntimeError) or type(error).__module__.startswith("onnxruntime.")
+    return native and any(message in str(error).lower() for message in OUT_OF_MEMORY)
 
 
 def in_halves(

@@ -14,13 +14,14 @@ import onnxruntime
 
 from evalign.encoders.adapter import Adapter
 from evalign.encoders.base import BatchingEncoder, Reading
+from evalign.encoders.batching import out_of_memory
 from evalign.encoders.families import architecture, pad_token
 from evalign.encoders.graph import EncoderGraph, build_graph
 from evalign.encoders.layers import check_layers
 from evalign.encoders.peer_profile import puts_prefix_space
 from evalign.encoders.safetensors_headers import tensor_places
 from evalign.encoders.tokenizer import Tokenizer
-from evalign.errors import WeightsError
+from evalign.errors import ModelError, WeightsError
 from evalign.types import Floats, Ints
 
 
@@ -49,6 +50,8 @@ class OrtEncoder(BatchingEncoder):
         try:
             states = self._session.run(self._outputs, {"ids": ids, "mask": mask})
         except Exception as error:  # onnxruntime's own errors share no base class but this
+            if out_of_memory(error):
+                raise ModelError(f"{self.name}: there is not enough memory for {ids.size} tokens at once") from error
             reason = str(error).splitlines()[0][:200]
             raise WeightsError(f"{self.name}: weights, config.json and tokenizer.json do not fit ({reason})") from error
         return states[0][None] if len(states) == 1 else np.stack(states)
@@ -65,6 +68,8 @@ def _session(graph: EncoderGraph, threads: int) -> onnxruntime.InferenceSession:
     try:
         return onnxruntime.InferenceSession(graph.model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own errors share no base class but this
+        if out_of_memory(error):
+            raise ModelError(f"there is not enough memory to load the model in {graph.folder}") from error
         raise WeightsError(
             f"ONNX Runtime cannot load the model in {graph.folder}: its weights do not fit its config.json, or are "
             f"damaged; get it again ({str(error).strip()})"
