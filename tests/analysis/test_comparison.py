@@ -51,6 +51,7 @@ def ours(summaries):
     return compare(*summaries, ["bleu", "chrf"], plan=plan)
 
 
+@pytest.mark.slow  # sacrebleu's own resampling
 @pytest.mark.parametrize(("test", "kind"), [("bootstrap", "bs"), ("randomisation", "ar")])
 def test_p_values_and_intervals_are_sacrebleus(test, kind, summaries, ours, monkeypatch):
     monkeypatch.setattr(logging.getLogger("sacrebleu"), "disabled", True)  # it warns of tokenised text
@@ -76,6 +77,7 @@ def test_clearly_different_systems_have_their_ranks(ours):
     assert all(metric.systems[1].versus.p_value < 0.01 for metric in ours.metrics)
 
 
+@pytest.mark.slow  # eleven comparisons
 def test_no_two_systems_of_a_rank_differ_significantly():
     """Neighbours in a chain of small steps are not told apart, its ends are; p-values corrected by hand (Holm)."""
     systems = {f"{share:.2f}": damaged(REFERENCES, share, 9) for share in (0.1, 0.2, 0.3, 0.4, 0.5)}

@@ -237,7 +237,16 @@ LONG = " ".join(f"word{place % 997}" for place in range(100_000))
 
 @pytest.mark.parametrize("spec", ["bleu", "chrf"])
 @pytest.mark.parametrize(
-    "text", ["?!... ---", "one", "a \ud800 lone\udfff", "zero\x00byte", LONG], ids=lambda t: ascii(t[:9])
+    "text",
+    [
+        "?!... ---",
+        "one",
+        "a \ud800 lone\udfff",
+        "zero\x00byte",
+        LONG[:40_000],
+        pytest.param(LONG, marks=pytest.mark.slow),
+    ],
+    ids=lambda text: f"{text[:9]!a}, {len(text)} characters",
 )
 def test_strange_text(spec: str, text: str) -> None:
     report = evalign.metric(spec).score([text, text], [["a cat sat", "on a mat"], [text]])
