@@ -6,7 +6,6 @@ rows -> embedded texts -> (matching: the metric's own) -> precision, recall, F1 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
@@ -140,18 +139,16 @@ class TokenMetric(Metric):
 
     def signature(self, encoder: Encoder, weights: TokenWeights | None, match: str, base: str) -> Signature:
         """What decides the numbers, in the order every token metric shows it."""
-        source = self.idf if self.idf in CORPUS_IDF else "table"
-        limit = {"max": str(self.max_length)} if self.max_length else {}
         settings = {
             "model": encoder.name,
             "layer": "all" if self.layer == "all" else "+".join(map(str, encoder.layers)),
             "match": match,
             "specials": self.specials,
-            "idf": "no" if weights is None else f"{source}@{weights.digest}",
+            "idf": "no" if weights is None else f"{self.idf if self.idf in CORPUS_IDF else 'table'}@{weights.digest}",
             "base": base,
             "multiref": self.multiref,
             "overlong": self.overlong,
-            **limit,
+            **({"max": str(self.max_length)} if self.max_length else {}),
             "prec": encoder.precision,
             "v": __version__,
         }
@@ -182,9 +179,7 @@ class TokenScorer(Scorer):
     def __init__(
         self, metric: TokenMetric, memory: EmbeddingMemory, weights: TokenWeights | None, streaming: bool = False
     ) -> None:
-        self.metric = metric
-        self.memory = memory
-        self.weights = weights
+        self.metric, self.memory, self.weights = metric, memory, weights
         self.streaming = streaming  # rows pass by in blocks and most texts never return: remember sparingly
         wanted = metric.adapter if metric.weighs_tokens else ""
         self.adapter = read_adapter(wanted).reading(memory.encoder.layers) if wanted else None
@@ -299,7 +294,5 @@ def total_counts(*sides: Side) -> dict[str, int]:
 
 def add_counts(*counts: Mapping[str, int]) -> dict[str, int]:
     """Flags of several origins together."""
-    total: Counter[str] = Counter()
-    for origin in counts:
-        total.update(origin)
-    return dict(total)
+    names = dict.fromkeys(name for origin in counts for name in origin)
+    return {name: sum(origin.get(name, 0) for origin in counts) for name in names}
