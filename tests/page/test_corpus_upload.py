@@ -166,6 +166,7 @@ def test_cancelling_keeps_what_was_scored(page):
     assert page.locator(".u-progress").last.is_hidden()
 
 
+@pytest.mark.slow
 def test_a_file_opened_while_another_is_scored_takes_its_place(page):
     asked = []
 

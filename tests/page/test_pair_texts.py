@@ -199,6 +199,7 @@ def test_a_minimap_has_every_word_of_its_text_and_a_click_leads_there(tmp_path, 
     assert pane["y"] < word["y"] < word["y"] + word["height"] < pane["y"] + pane["height"]
 
 
+@pytest.mark.slow
 def test_windows_and_cuts_are_shown_in_place(tmp_path, open_page, minilm):
     text, other = words(400, 1), words(60, 3)
     whole, _, document = pair_file(tmp_path, text, other, spec="bertscore", every=False)

@@ -120,6 +120,7 @@ def test_the_options_show_what_the_row_was_scored_with_and_a_change_leaves_the_r
     assert pair_numbers(page) == [f"{value:.4f}" for value in expected.scores.values()]
 
 
+@pytest.mark.slow
 def test_a_chosen_matching_of_another_pair_does_not_stay(scored_page):
     page = scored_page("bertscore")
     page.locator(".c-open").first.click()
@@ -157,6 +158,7 @@ def test_a_mean_over_references_is_said_to_be_no_number_of_one_reference(scored_
     assert f"f1 {listed}, for it has 2 references" in page.inner_text("#pair-row .pair-notice")
 
 
+@pytest.mark.slow
 def test_a_link_shows_the_row_again_and_says_when_its_idf_is_not_there(scored_page, open_page):
     page = scored_page("bertscore(idf=references)")
     page.locator(".c-open").first.click()
@@ -174,6 +176,7 @@ def test_a_link_shows_the_row_again_and_says_when_its_idf_is_not_there(scored_pa
     assert f"f1 {numbers[-1]}" in said
 
 
+@pytest.mark.slow
 def test_a_row_that_cannot_be_shown_leaves_no_other_picture(scored_page):
     rows = [Row("empty", "", REFERENCES[0], None, "old"), *ROWS]
     page = scored_page("bertscore", rows=rows)
@@ -333,7 +336,7 @@ def test_systems_stand_side_by_side_segment_by_segment(exported, open_page, axe)
     assert "system new" in page.inner_text(".scored-row")
 
 
-@pytest.mark.parametrize("systems", [2, 7])
+@pytest.mark.parametrize("systems", [pytest.param(2, marks=pytest.mark.slow), 7])
 def test_any_number_of_systems_fits_wide_and_narrow(tmp_path, open_page, axe, systems):
     rows = [row for row in synthetic_rows(4, systems) if (row.id, row.system) != ("s2", "system B")]
     write_html(sample_document(rows, ["rougeL"], samples=0), tmp_path / "corpus.html")

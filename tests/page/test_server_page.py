@@ -113,6 +113,7 @@ WHOLE_LINES = """() => document.getElementById("pair-result").evalignLines().fil
   ["candidate", "reference"].every((side) => line[side].y > 0 && line[side].y < innerHeight)).length"""
 
 
+@pytest.mark.slow
 def test_all_layers_are_shown_side_by_side_and_a_click_takes_one(page, axe):
     align(page)
     page.locator(".pair-layers-fold summary").click()
@@ -273,6 +274,7 @@ def test_what_was_aligned_is_what_the_address_says(page, open_server):
     assert open_server(page.url).input_value("#candidate") == PAIR[0]
 
 
+@pytest.mark.slow
 def test_an_address_opened_in_the_same_tab_brings_its_view(page, open_server):
     align(page)
     other = open_server(page.url)

@@ -42,6 +42,7 @@ def score_some(page, name="first.jsonl", count=4):
     kept(page)
 
 
+@pytest.mark.slow
 def test_results_carry_the_name_of_their_file_when_another_is_opened(page, axe):
     score_some(page)
     assert results_head(page).startswith("Scores of first.jsonl ")
@@ -87,6 +88,7 @@ def test_a_reload_restores_a_finished_run(page, axe):
     assert page.problems == []
 
 
+@pytest.mark.slow
 def test_leaving_is_warned_about_while_rows_are_scored_or_if_nothing_can_be_kept(page):
     asked = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))

@@ -3,6 +3,7 @@
 import base64
 import dataclasses
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import jsonschema
@@ -381,6 +382,8 @@ def test_the_page_and_its_files(fake_server):
     assert '<script type="module" src="/page/app.js">' in index.text
     script = fake_server.get("/page/app.js")
     assert script.headers["content-type"].startswith("text/javascript")
+    assert not re.search(r"^import ", script.text, re.MULTILINE)  # all of it in one answer
+    assert re.search(r"^import ", fake_server.get("/page/pair/view.js").text, re.MULTILINE)
     again = fake_server.get("/page/app.js", headers={"If-None-Match": script.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
     for kind in ("alignment", "corpus", "likelihood", "lstm"):

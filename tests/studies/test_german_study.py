@@ -328,6 +328,7 @@ def tuned_plan():
     return replace(PLAN, pairs=pairs, training=replace(PAPER, epochs=2, rate=1e-3, threads=1))
 
 
+@pytest.mark.slow
 def test_a_tuned_encoder_is_scored_with_the_same_layer(model, tuned_plan, tmp_path, monkeypatch):
     steps = Steps(tmp_path)
     study = run_german([model], example(), tuned_plan, steps)
@@ -466,6 +467,7 @@ def test_the_command_as_it_is(capsys, tmp_path, model):
     assert float(told["BLEU", "RMSE"]["low"]) < float(told["BLEU", "RMSE"]["high"])
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_said_and_the_exit_code_is_3(capsys, tmp_path):
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps({"candidate": row.candidate, "references": list(row.references),

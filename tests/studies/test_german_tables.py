@@ -148,6 +148,7 @@ def verdict_of(lines):
     return FAILS if any(elsewhere) else HOLDS if all(inside) else UNTESTED
 
 
+@pytest.mark.slow
 def test_verdicts_follow_from_the_csv_files(every_layer, tmp_path):
     """Differences of errors from scores.csv, verdicts from the intervals and bounds of ledger.csv."""
     save_study(german_page(every_layer), tmp_path / "out")

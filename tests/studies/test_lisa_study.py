@@ -396,6 +396,7 @@ def test_a_second_run_reads_no_text_and_writes_the_same_bytes(model, tmp_path, c
     assert sorted(cache.iterdir()) == kept
 
 
+@pytest.mark.slow
 def test_a_model_that_is_not_found_is_named_and_the_rest_is_made(tmp_path, cache, capsys):
     assert command("--models", "fake", "--models", "no/such-model", "--pairs", "6", folder=tmp_path / "out") == 3
     told = capsys.readouterr()
@@ -473,6 +474,7 @@ def test_a_folder_that_cannot_be_made_is_said_before_the_work(tmp_path, cache, c
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
 
 
+@pytest.mark.slow
 def test_pairs_of_source_and_reference_alone(tmp_path, cache, capsys):
     data = tmp_path / "bitext.jsonl"
     rows_file(data, 6)

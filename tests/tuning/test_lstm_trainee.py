@@ -127,6 +127,7 @@ def test_any_text_can_be_trained_on():
     assert all(torch.isfinite(one.grad).all() for one in trainee.parameters())
 
 
+@pytest.mark.slow
 def test_a_models_word_vectors_as_a_start(minilm, tmp_path):
     """The cell is trained and the word vectors stay; a synonym that no training text has is near from the start."""
     settings = LSTMSettings(width=64, size=8, buckets=256, start="minilm")
