@@ -126,14 +126,14 @@ def _seconds(trial: Trial, pairs: list[Row]) -> tuple[float, str]:
 
 
 def _exponent(words: dict[int, list[float]], milliseconds: dict[int, list[float]]) -> Estimate:
-    """The slope of log time over log words: of the rounds' medians, and lowest and highest of single rounds."""
+    """The slope of log time over log words: median, lowest and highest of the rounds."""
     known = [times for times in TIMES if len(words[times]) == ROUNDS]
     lengths = np.log([[words[times][number] for times in known] for number in range(ROUNDS)])
     if len(known) < 2 or not np.isfinite(lengths).all() or np.ptp(lengths.mean(axis=0)) <= 0:
         return Estimate(None, ROUNDS, flags=("no growth: fewer than two lengths were scored",))
     spent = np.log([[max(milliseconds[times][number], 1e-9) for times in known] for number in range(ROUNDS)])
     slopes = [_slope(lengths[number], spent[number]) for number in range(ROUNDS)]
-    return Estimate(_slope(lengths.mean(axis=0), np.median(spent, axis=0)), ROUNDS, min(slopes), max(slopes))
+    return Estimate(float(np.median(slopes)), ROUNDS, min(slopes), max(slopes))
 
 
 def _slope(x: Floats, y: Floats) -> float:
