@@ -88,7 +88,10 @@ def training_files(study: Study, group: str) -> tuple[list[str], list[float]]:
     """What `evalign train` reads: a file of every data set that is not of the group, and what it counts."""
     files, weights = [], []
     for name, (most, weight) in study.sets.items():
-        if name not in GROUPS.get(group, ()):
+        if name.endswith(".jsonl"):  # a file of its own, such as graded_pairs.py makes
+            files.append(name)
+            weights.append(weight)
+        elif name not in GROUPS.get(group, ()):
             file = study.work / f"{name}.{most or 'all'}.{study.plan.seed}.jsonl"
             if not file.is_file():
                 with whole_file(file) as stream:
@@ -210,13 +213,14 @@ def main() -> None:
     parser.add_argument("--matching", default="greedy")
     parser.add_argument("--negatives", type=float, default=0.0)
     parser.add_argument("--damage", type=float, default=0.0)
+    parser.add_argument("--opposites", type=float, default=0.0)
     parser.add_argument("--epochs", type=int, default=ADAPTER_PLAN.epochs)
     parser.add_argument("--lr", type=float, default=ADAPTER_PLAN.rate)
     parser.add_argument("--seed", type=int, default=ADAPTER_PLAN.seed)
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     settings = AdapterSettings(
-        given.rank, given.layer or LAYERS[given.model], given.matching, given.negatives, given.damage
+        given.rank, given.layer or LAYERS[given.model], given.matching, given.negatives, given.damage, given.opposites
     )
     plan = replace(ADAPTER_PLAN, epochs=given.epochs, rate=given.lr, seed=given.seed, dev=0.0, threads=1)
     said = [[*text.split(":"), "", ""][:3] for text in given.train]

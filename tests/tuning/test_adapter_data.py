@@ -7,7 +7,8 @@ import pytest
 
 from evalign.data.rows import Columns
 from evalign.errors import InputError, SpecError
-from evalign.tuning.adapters.damage import RULES, damaged
+from evalign.tuning.adapters.damage import FUNCTION_WORDS, RULES, damaged
+from evalign.tuning.adapters.opposites import opposite
 from evalign.tuning.adapters.rated_files import read_files
 
 RATED = [{"candidate": f"c{n}", "references": [f"r{n}", f"s{n}"], "human": value} for n, value in enumerate([1, 2, 6])]
@@ -93,13 +94,15 @@ def test_every_rule_changes_what_it_says(rule):
         "clause": changed[: len(words)] == words and changed[len(words) :] == OTHER.split()[8:],
         "number": sum(differs) == 1 and changed[8].isdigit() and len(changed[8]) == 3,
         "name": sum(differs) == 1 and {"Lisbon", "Reuters"} & set(changed) != set(),
-        "negation": "were not bought" in " ".join(changed),
+        "padding": changed[: len(words)] == words and set(changed[len(words) :]) <= set(OTHER.split()),
+        "stuffing": changed[: len(words)] == words and set(changed[len(words) :]) <= set(FUNCTION_WORDS),
+        "repetition": changed == words * 2,
     }
     assert expected[rule]
 
 
 @pytest.mark.parametrize(
-    ("text", "opposite"),
+    ("text", "other"),
     [
         ("Er kam nicht mehr", "Er kam mehr"),
         ("He cannot come.", "He can come."),
@@ -108,21 +111,29 @@ def test_every_rule_changes_what_it_says(rule):
         ("They won't; ever", "They will; ever"),
         ("Does she know?", "Does not she know?"),
         ("Yes", "No"),
-        ("No, she is late.", "Yes, she is late."),
+        ("No, she is late.", "Yes, she is not late."),
+        ("Yes, they do.", "No, they do not."),
+        ("The shares were bought.", "The shares were not bought."),
+        ("The firm announced a plan.", "The firm did not announce a plan."),
+        ("He carried it, stopped, and went on.", "He did not carry it, stopped, and went on."),
+        ("She passed.", "She did not pass."),
+        ("It seems right.", "It does not seem right."),
+        ("The firm tries it.", "The firm does not try it."),
+        ("They kept it.", "They did not keep it."),
+        ("Nobody is there.", None),
         ("nein.", "ja."),
         ("No worker came.", "worker came."),
         ("Der Cannotier kam", None),
         ("", None),
     ],
 )
-def test_a_negation_is_taken_out_where_there_is_one_and_yes_becomes_no(text, opposite):
-    make, _ = RULES["negation"]
-    assert make(text.split(), [], np.random.default_rng(0)) == (opposite and opposite.split())
+def test_an_opposite_has_one_negation_more_or_less_and_yes_becomes_no(text, other):
+    assert opposite(text) == other
 
 
 def test_damage_is_seeded_and_every_rule_has_its_turn():
     copies = [damaged(TEXT, OTHER, np.random.default_rng(seed)) for seed in range(60)]
     assert copies == [damaged(TEXT, OTHER, np.random.default_rng(seed)) for seed in range(60)]
     assert {copy.rule for copy in copies} == set(RULES)
-    assert all(copy.text != TEXT and copy.ceiling <= 0 for copy in copies)
-    assert damaged("a", "b", np.random.default_rng(0)) is None
+    assert all(copy.text != TEXT and copy.drop > 0 for copy in copies)
+    assert damaged("", "b", np.random.default_rng(0)) is None

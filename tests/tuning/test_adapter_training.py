@@ -13,6 +13,7 @@ from evalign.encoders.adapter import INDEX, TENSORS, read_adapter
 from evalign.encoders.torch_hf import torch_threads
 from evalign.errors import LayerError, ModelError, SpecError, UnsupportedModelError
 from evalign.losses import FORMS, GREEDY
+from evalign.tuning.adapters.objective import OPPOSITE
 from evalign.tuning.adapters.settings import ADAPTER_PLAN, MATCHINGS, AdapterSettings
 from evalign.tuning.adapters.trainee import AdapterTrainee
 from evalign.tuning.rated_pairs import RatedPair, RatedPairs, split
@@ -135,6 +136,26 @@ def test_a_candidate_is_held_down_against_a_reference_of_another_text(tiny):
     assert objective._held_down(alone, range(5), (5, 3, 0)) == ([], [], [])
 
 
+def test_opposites_are_held_down_unless_both_texts_are_turned(tiny):
+    pair = RatedPair("She was late.", "She is late.", 0.3, "1")
+    objective = trainee(tiny("bert"), opposites=0.5).objective("")
+    held, ceilings, costs = objective._held_down([pair, replace(pair, first="She is here.")], range(2), (5, 3, 0))
+    assert held == [("She was not late.", "She is late."), ("She was late.", "She is not late."),
+                    ("She is not late.", "She is late.")]  # fmt: skip
+    assert (set(ceilings), set(costs)) == ({OPPOSITE}, {0.5})
+    (both,) = objective._both_opposed([pair], range(1))
+    assert (both.first, both.second, both.similarity, both.weight) == (
+        "She was not late.",
+        "She is not late.",
+        0.3,
+        0.5,
+    )
+    long = replace(pair, first="It is so " * 10)
+    of_long, _, _ = objective._held_down([long], range(1), (5, 3, 0))
+    assert [first for first, _ in of_long] == [long.first, "She is not late."]
+    assert objective._both_opposed([long], range(1)) == []
+
+
 def test_every_file_has_its_own_zero(tiny):
     pairs = [replace(pair, similarity=pair.similarity + 2 * (number % 2), file=number % 2) for number, pair in
              enumerate(rated_pairs(32))]  # fmt: skip
@@ -148,7 +169,7 @@ def test_every_file_has_its_own_zero(tiny):
     assert np.subtract(*model.offsets.tolist()[::-1]) == pytest.approx(2, abs=0.2)
 
 
-@pytest.mark.parametrize("parts", [{}, {"negatives": 0.5, "damage": 0.5}])
+@pytest.mark.parametrize("parts", [{}, {"negatives": 0.5, "damage": 0.5, "opposites": 0.5}])
 def test_a_batch_in_parts_has_the_gradient_of_the_whole(tiny, parts):
     gradients = []
     for micro in (8, 3):

@@ -35,7 +35,7 @@ TEXT_ONLY = ("loss", "mapping", "pooling")
 ENCODER_ONLY = ("max_length", "device")
 LOOP_ONLY = ("epochs", "batch", "rate", "warmup", "weight_decay", "dev", "patience", "model", "checkpoint_seconds")
 COMBINE_ONLY = ("specs", "document", "scale", "folds", "nonnegative")
-ADAPTER_ONLY = ("layer", "matching", "weights", "negatives", "damage")
+ADAPTER_ONLY = ("layer", "matching", "weights", "negatives", "damage", "opposites")
 UNUSED = {
     "encoder": COMBINE_ONLY + ADAPTER_ONLY,
     "adapter": COMBINE_ONLY + TEXT_ONLY,
@@ -105,7 +105,9 @@ def _by_mode(about: str, name: str) -> str:
 @click.option("--negatives", type=click.FloatRange(0), default=0.0, show_default=True,
               help="With --adapter: weight of the loss that holds down references of other pairs.")  # fmt: skip
 @click.option("--damage", type=click.FloatRange(0), default=0.0, show_default=True,
-              help="With --adapter: weight of the loss that holds down damaged copies of references.")  # fmt: skip
+              help="With --adapter: weight of the loss that holds down damaged copies of candidates.")  # fmt: skip
+@click.option("--opposites", type=click.FloatRange(0), default=0.0, show_default=True,
+              help="With --adapter: weight of the loss that holds down opposites of a text.")  # fmt: skip
 @human_option
 @column_options
 @threads_option

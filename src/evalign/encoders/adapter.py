@@ -70,10 +70,21 @@ class OutputLayer:
         weights, scales = np.array(self.weights), np.array(self.scales)
         return np.asarray(self.intercept + (fields - np.array(self.means)) @ (weights / scales))
 
+    @property
+    def mean(self) -> tuple[Floats, float]:
+        """The same as a weighted mean: what P, R and F1 weigh in it, which sums to 1, and the mean of unrelated text.
+
+        Unrelated is what texts of other pairs were held to in training.
+        """
+        slopes = np.array(self.weights) / np.array(self.scales)
+        total = max(float(slopes.sum()), 1e-12)
+        top = float(self(np.ones(len(FIELDS))))
+        return slopes / total, 1 - max(top - UNRELATED, 1e-9) / total
+
     def percent(self, fields: Floats) -> Floats:
-        """The same from 0, what texts of other pairs were held to in training, to 100, the reference itself."""
-        most = max(float(self(np.ones(len(FIELDS)))) - UNRELATED, 1e-9)
-        return np.asarray(100 * np.clip((self(fields) - UNRELATED) / most, 0, 1))
+        """From 0, unrelated text, to 100, the reference itself: 100 (mean - unrelated) / (1 - unrelated)."""
+        weights, unrelated = self.mean
+        return np.asarray(100 * np.clip((fields @ weights - unrelated) / (1 - unrelated), 0, 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Damaged copies of a text, made by rule: what a good translation or summary must not contain.
 
 In: a text, another text to borrow from, and a generator. Out: `Damaged`, or None where no rule applies. The same
-generator state gives the same copy.
+generator state gives the same copy. What says the opposite is in opposites.py.
 """
 
 from __future__ import annotations
@@ -12,29 +12,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-VERSION = 2  # of the rules: grows when the same generator would make other copies
+VERSION = 3  # of the rules: grows when the same generator would make other copies
 NUMBER = re.compile(r"\d+")
 NAME = re.compile(r"[^\W\d_a-zà-ÿ]\w+")  # begins with a capital letter
-NEGATIONS = ("not", "never", "no", "nicht", "nie", "kein", "keine")
-AUXILIARIES = {
-    "not": ("is", "are", "was", "were", "will", "would", "can", "could", "may", "might", "should", "must", "has",
-            "have", "had", "do", "does", "did"),
-    "nicht": ("ist", "sind", "war", "waren", "wird", "werden", "kann", "konnte", "soll", "muss", "hat", "haben"),
-}  # fmt: skip
-ANSWERS = {"yes": "no", "no": "yes", "ja": "nein", "nein": "ja"}
-SHORTENED = re.compile(r"(can(?=not)|\w+(?=n['’]t))(?:not|n['’]t)\b", re.IGNORECASE)  # cannot; isn't, can't, won't
-FULL = {"ca": "can", "wo": "will"}
+FUNCTION_WORDS = ("the", "of", "and", "to", "in", "a", "is", "that", "it", "for", "on", "with", "as", "was", "at", "by")
+STUFFED = 8  # function words put behind a text
 Words = list[str]
 Rule = Callable[[Words, Words, np.random.Generator], Words | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A copy, the rule that made it, and the score that it may reach, in standard deviations of the ratings."""
+    """A copy, the rule that made it, and how much worse it is at least, in standard deviations of the ratings."""
 
     text: str
     rule: str
-    ceiling: float
+    drop: float
 
 
 def damaged(text: str, other: str, source: np.random.Generator) -> Damaged | None:
@@ -42,10 +35,10 @@ def damaged(text: str, other: str, source: np.random.Generator) -> Damaged | Non
     words, donor = text.split(), other.split()
     for place in source.permutation(len(RULES)).tolist():
         name = list(RULES)[place]
-        rule, ceiling = RULES[name]
+        rule, drop = RULES[name]
         changed = rule(words, donor, source)
         if changed is not None and changed != words:
-            return Damaged(" ".join(changed), name, ceiling)
+            return Damaged(" ".join(changed), name, drop)
     return None
 
 
@@ -85,37 +78,35 @@ def _name(words: Words, donor: Words, source: np.random.Generator) -> Words | No
     return [*words[:place], theirs[int(source.integers(0, len(theirs)))], *words[place + 1 :]]
 
 
-def _negation(words: Words, _: Words, source: np.random.Generator) -> Words | None:
-    """Yes becomes no; or a negation is taken out, or put behind the first auxiliary verb."""
-    answer = words[0].rstrip(".,!") if words else ""
-    if answer.lower() in ANSWERS and (answer != words[0] or len(words) == 1):
-        other = ANSWERS[answer.lower()]
-        return [(other.capitalize() if answer[0].isupper() else other) + words[0][len(answer) :], *words[1:]]
-    for place, word in enumerate(words):
-        if word.lower() in NEGATIONS:
-            return words[:place] + words[place + 1 :]
-        if shortened := SHORTENED.match(word):
-            verb = FULL.get(shortened[1].lower(), shortened[1])
-            return [*words[:place], verb + word[shortened.end() :], *words[place + 1 :]]
-    for place, word in enumerate(words):
-        for negation, verbs in AUXILIARIES.items():
-            if word.lower() in verbs:
-                return [*words[: place + 1], negation, *words[place + 1 :]]
-    return None
-
-
 def _clause(words: Words, donor: Words, source: np.random.Generator) -> Words | None:
     """The end of the other text is said too."""
     added = donor[len(donor) // 2 :]
     return [*words, *added] if words and len(added) > 2 else None
 
 
-# The ceilings were set by hand: a text with such damage is no better than the average one, or clearly worse.
-RULES: dict[str, tuple[Rule, float]] = {
-    "drop": (_drop, 0.0),
-    "shuffle": (_shuffle, 0.0),
-    "clause": (_clause, 0.0),
-    "number": (_number, -0.5),
-    "name": (_name, -0.5),
-    "negation": (_negation, -1.0),
+def _padding(words: Words, donor: Words, source: np.random.Generator) -> Words | None:
+    """Words of the other text follow, in no order."""
+    added = [donor[place] for place in source.permutation(len(donor)).tolist()[:STUFFED]]
+    return [*words, *added] if words and len(added) > 2 else None
+
+
+def _stuffing(words: Words, _: Words, source: np.random.Generator) -> Words | None:
+    """Function words follow."""
+    return [*words, *source.choice(FUNCTION_WORDS, STUFFED).tolist()] if words else None
+
+
+def _repetition(words: Words, _: Words, source: np.random.Generator) -> Words | None:
+    """The text is said twice."""
+    return [*words, *words] if words else None
+
+
+RULES: dict[str, tuple[Rule, float]] = {  # the drops were set by hand
+    "drop": (_drop, 0.8),
+    "shuffle": (_shuffle, 1.0),
+    "clause": (_clause, 0.8),
+    "padding": (_padding, 1.0),
+    "stuffing": (_stuffing, 0.8),
+    "repetition": (_repetition, 0.8),
+    "number": (_number, 0.8),
+    "name": (_name, 0.8),
 }

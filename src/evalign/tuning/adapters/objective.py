@@ -3,14 +3,15 @@
     score = output layer of (P, R, F1) of one similarity matrix, layers averaged, tokens weighed by importance
 
 A rated pair costs weight * (score - rating)^2, with the best of several references; an ordered one
-weight * log(1 + exp(worse - better)). Texts of other pairs, and damaged copies, cost (score - ceiling)^2 above a
-ceiling. Every term belongs to one pair, so that the parts of a batch add up to the whole.
+weight * log(1 + exp(worse - better)). Texts of other pairs, damaged copies and opposites cost (score - ceiling)^2 above
+a ceiling. Every term belongs to one pair, so that the parts of a batch add up to the whole.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ from evalign.errors import InputError
 from evalign.losses import AlignmentLoss
 from evalign.matching.soft import DEFAULTS
 from evalign.tuning.adapters.damage import damaged
+from evalign.tuning.adapters.opposites import opposite
 from evalign.tuning.adapters.settings import AdapterSettings
 from evalign.tuning.rated_pairs import RatedPair
 from evalign.tuning.trainee import torch
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 Tensor = torch.Tensor
 FITTED = 500  # pairs that the output layer is fitted to before the first step: it has four numbers
 SMALLEST = 0.02  # of a fitted weight: one of 0 would hardly move
+OPPOSITE = -1.5  # deviations of the ratings that the opposite of a text may reach
+LONGEST_OPPOSED = 25  # words: of a longer text, one negated verb changes a part
 TOGETHER = 4  # pairs of a reference that follow each other; more would make the pairs of a batch too alike
 Compared = tuple[str, str]  # candidate and reference
 
@@ -116,8 +120,8 @@ class MatchingObjective:
 
     def _loss(self, pairs: Sequence[RatedPair], part: range, seed: Sequence[int]) -> Tensor:
         """The sum of what the pairs of a part cost; the whole batch lends them references."""
-        chosen = [pairs[place] for place in part]
         held, ceilings, costs = self._held_down(pairs, part, seed)
+        chosen = [pairs[place] for place in part] + self._both_opposed(pairs, part)
         texts = [text for pair in chosen for text in pair.texts] + [text for both in held for text in both]
         read = self._trainee.read(texts)
         judged = [(pair.first, pair.references) for pair in chosen]
@@ -142,19 +146,44 @@ class MatchingObjective:
     ) -> tuple[list[Compared], list[float], list[float]]:
         """What must not score above a ceiling, the ceilings, and the weights of these losses.
 
-        Each pair borrows from the next one in the batch with other texts; a reference is damaged once.
+        Each pair borrows from the next one in the batch with other texts; of the pairs of a reference one is damaged.
         """
         held: list[tuple[Compared, float, float]] = []
-        first = {pair.second: place for place, pair in reversed(list(enumerate(pairs)))}
         for place in part:
             pair, following = pairs[place], (*pairs[place + 1 :], *pairs[:place])
             other = next((other for other in following if not set(pair.texts) & set(other.texts)), None)
             if self._settings.negatives and other:
                 held.append(((pair.first, other.second), UNRELATED, self._settings.negatives))
-            if self._settings.damage and other and first[pair.second] == place:
-                copy = damaged(pair.second, other.second, np.random.default_rng([*seed, place]))
-                held += [((copy.text, pair.second), copy.ceiling, self._settings.damage)] if copy else []
+            if self._settings.damage and other and _first_of_reference(pairs, place):
+                copy = damaged(pair.first, other.second, np.random.default_rng([*seed, place]))
+                if copy:
+                    held.append(((copy.text, pair.second), pair.similarity - copy.drop, self._settings.damage))
+            held += [(both, OPPOSITE, self._settings.opposites) for both in self._opposed(pairs, place)]
         return [both for both, _, _ in held], [ceiling for _, ceiling, _ in held], [cost for _, _, cost in held]
+
+    def _opposed(self, pairs: Sequence[RatedPair], place: int) -> list[Compared]:
+        """One text of the pair with the opposite of the other, and the reference with its own."""
+        pair, (candidate, reference) = pairs[place], self._opposites(pairs, place)
+        compared = [(candidate, pair.second), (pair.first, reference), (reference, pair.second)]
+        return [(first, second) for first, second in compared if first and second]
+
+    def _both_opposed(self, pairs: Sequence[RatedPair], part: range) -> list[RatedPair]:
+        """Pairs of which both texts were turned into their opposites: as good as before."""
+        found = [(pairs[place], *self._opposites(pairs, place)) for place in part]
+        return [
+            replace(pair, first=candidate, second=reference, others=(), weight=pair.weight * self._settings.opposites)
+            for pair, candidate, reference in found
+            if candidate and reference and not pair.worse
+        ]
+
+    def _opposites(self, pairs: Sequence[RatedPair], place: int) -> tuple[str, str]:
+        """The opposites of candidate and reference, of one pair of each reference; empty where there is none."""
+        pair = pairs[place]
+        if not self._settings.opposites or not _first_of_reference(pairs, place):
+            return "", ""
+        short = (text if len(text.split()) <= LONGEST_OPPOSED else "" for text in (pair.first, pair.second))
+        first, second = (opposite(text) or "" for text in short)
+        return first, second
 
     def _fields(self, pairs: Sequence[RatedPair], micro: int) -> tuple[Floats, Floats]:
         """(pairs, 3) of the best reference, and of the worse text where there is one (else 0), without gradient."""
@@ -179,6 +208,11 @@ class MatchingObjective:
         masks = [_padded([torch.ones_like(text.weights) for text in side]).bool() for side in sides]
         scores = self._matching.scores_of(vectors[0] @ vectors[1].mT, (masks[0], masks[1]), weights)
         return torch.stack([scores.precision, scores.recall, scores.f1], dim=-1)
+
+
+def _first_of_reference(pairs: Sequence[RatedPair], place: int) -> bool:
+    """Whether no earlier pair of the batch has the same reference."""
+    return all(pair.second != pairs[place].second for pair in pairs[:place])
 
 
 def _best(fields: Tensor, counts: Sequence[int]) -> list[int]:

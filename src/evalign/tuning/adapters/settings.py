@@ -16,19 +16,20 @@ MATCHINGS = ("greedy", "envelope", "straight-through", "sinkhorn", "gumbel-sinkh
 
 @dataclass(frozen=True)
 class AdapterSettings:
-    """`negatives` and `damage` are weights of two further losses beside the squared error to the ratings; 0: none."""
+    """`negatives`, `damage` and `opposites` are weights of losses beside the squared error to the ratings; 0: none."""
 
     rank: int = 8
     layer: str = ""  # whose similarities are averaged; the model's tuned one if empty
     matching: str = "greedy"
     negatives: float = 0.0  # each candidate with a reference of another pair of its batch
-    damage: float = 0.0  # a reference against a copy of itself that was damaged by rule
+    damage: float = 0.0  # a copy of the candidate that was damaged by rule
+    opposites: float = 0.0  # the opposite of the candidate, of the reference, and of both
     max_length: int = MAX_LENGTH
 
     def __post_init__(self) -> None:
         if not 1 <= self.rank <= 1024:
             raise SpecError(f"--adapter {self.rank}: expected a rank from 1 to 1024")
-        for name in ("negatives", "damage"):
+        for name in ("negatives", "damage", "opposites"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise SpecError(f"--{name} {getattr(self, name)}: expected the weight of a loss, from 0 up")
 

@@ -21,7 +21,7 @@ from evalign.encoders.layers import check_layers, parse_layers
 from evalign.encoders.loading import default_layer
 from evalign.encoders.torch_hf import linear_modules
 from evalign.errors import UnsupportedModelError
-from evalign.tuning.adapters.damage import VERSION
+from evalign.tuning.adapters import damage, opposites
 from evalign.tuning.adapters.objective import TOGETHER, MatchingObjective
 from evalign.tuning.adapters.settings import AdapterSettings
 from evalign.tuning.text_model import TextModel
@@ -65,7 +65,7 @@ class AdapterTrainee:
         self.raw_weights, self.intercept = torch.nn.Parameter(zeros.clone()), torch.nn.Parameter(zeros[:1].clone())
         self.offsets = torch.nn.Parameter(torch.zeros(files, device=device))  # of each file's ratings; not saved
         self.means, self.scales = zeros, ones  # fitted before the first step, then fixed
-        code = f"together:{TOGETHER}|rules:{VERSION}"  # decides the weights, too
+        code = f"together:{TOGETHER}|rules:{damage.VERSION}.{opposites.VERSION}"  # decides the weights, too
         layers = "+".join(map(str, self.layers))
         self.name = f"{self._texts.identity}|adapter|{settings}|{code}|layers:{layers}|start:{seed}"
 
