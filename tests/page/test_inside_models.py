@@ -75,6 +75,7 @@ def test_the_diagram_and_the_sentence_follow_the_word(file, metric, open_page):
     page.get_by_role("button", name="Next").click()
     assert "word 5 of 9" in page.locator(".lstm-place").inner_text()
     page.get_by_text("All numbers of this word as a table").click()
+    page.locator(".pair-table tbody tr").first.wait_for()  # the table is made once its fold is open
     cells = page.locator(".pair-table tbody tr").first.locator("td").all_inner_texts()
     state = words[4].states
     expected = [state["forget"][0], state["input"][0], state["candidate"][0], state["output"][0]]

@@ -67,7 +67,7 @@ def test_lines_stay_on_their_words_after_scrolling_resizing_and_zooming(short, o
 
 @on_every_screen
 def test_lines_stay_on_their_words_when_the_browser_zooms(short, open_page):
-    page = open_page(short[0])
+    page = open_page(short[0], alone=True)
     count = well_placed(page)
     session = page.context.new_cdp_session(page)
     for ratio in (1.5, 0.67, 3):  # what a browser's zoom does: fewer, larger CSS pixels

@@ -75,7 +75,7 @@ def four(scores):
     return [f"{value:.4f}" for value in scores.values()]
 
 
-def test_a_first_visit_sees_an_aligned_example(page):
+def test_a_first_visit_sees_an_aligned_example_and_a_message_that_covers_nothing(page):
     page.locator(".pair-stage").wait_for()
     assert page.locator("#example option").count() == EXAMPLES + 1
     first = page.evaluate("fetch('/page/examples.json').then((a) => a.json())")[0]
@@ -87,7 +87,15 @@ def test_a_first_visit_sees_an_aligned_example(page):
     assert not page.locator("#model").is_visible()  # behind "Options"
     offered = page.locator(".pair-choice:visible").all_inner_texts()
     assert [text.split()[0] for text in offered] == ["greedy", "assignment", "transport"]
+    assert_messages_cover_nothing(page)
     assert page.problems == []
+
+
+def assert_messages_cover_nothing(page):
+    status = page.get_by_role("status")
+    assert status.inner_text().startswith("Aligned")
+    assert status.evaluate("(one) => getComputedStyle(one).position") == "static"
+    assert status.evaluate("(one) => one.closest('header') !== null")
 
 
 @on_every_screen
@@ -129,14 +137,6 @@ def test_all_layers_are_shown_side_by_side_and_a_click_takes_one(page, axe):
     page.locator(".pair-layers button").nth(2).click()
     until(page, "document.querySelector('#pair-result .recipe').textContent.includes('layer:2')")
     assert page.problems == []
-
-
-def test_messages_cover_nothing(page):
-    page.locator(".pair-stage").wait_for()
-    status = page.get_by_role("status")
-    assert status.inner_text().startswith("Aligned")
-    assert status.evaluate("(one) => getComputedStyle(one).position") == "static"
-    assert status.evaluate("(one) => one.closest('header') !== null")
 
 
 def test_empty_texts_are_said_on_the_page(page, axe):
@@ -228,14 +228,7 @@ def test_what_the_server_refuses_is_said_on_the_page(page):
     assert page.locator("#pair-error").is_hidden()
 
 
-def test_a_server_that_is_gone_is_said_on_the_page(page):
-    page.route("**/api/align", lambda route: route.abort("connectionrefused"))
-    align(page)
-    page.get_by_role("alert").wait_for()
-    assert "does not answer" in page.get_by_role("alert").inner_text()
-
-
-def test_a_full_queue_is_waited_for(page):
+def test_a_full_queue_is_waited_for_and_a_server_that_is_gone_is_said_on_the_page(page):
     asked = []
 
     def busy(route):
@@ -250,6 +243,11 @@ def test_a_full_queue_is_waited_for(page):
     align(page)
     assert len(asked) == 2
     assert page.locator("#pair-error").is_hidden()
+    page.unroute("**/api/align")
+    page.route("**/api/align", lambda route: route.abort("connectionrefused"))
+    align(page)
+    page.get_by_role("alert").wait_for()
+    assert "does not answer" in page.get_by_role("alert").inner_text()
 
 
 def test_the_address_brings_back_texts_options_and_view(page, open_server):
@@ -263,7 +261,10 @@ def test_the_address_brings_back_texts_options_and_view(page, open_server):
     assert again.input_value("#candidate") == PAIR[0]
     assert again.locator("input[value=exact]").is_checked()
     for broken in ("#v1=%%%", "#v1=eyJwYWlyIjo3fQ", "#v1=eyJ0YWIiOlsxXX0"):
-        assert open_server(page.url.partition("#")[0] + broken).problems == []
+        again.goto("about:blank")  # or only the fragment would change
+        again.goto(page.url.partition("#")[0] + broken)
+        again.locator("#main:not([aria-busy])").wait_for()
+        assert again.problems == []
 
 
 def test_what_was_aligned_is_what_the_address_says(page, open_server):
@@ -356,13 +357,18 @@ def test_the_whole_journey_by_keyboard(page, tmp_path, open_page):
     assert page.problems == []
 
 
-def test_tabs_by_arrow_keys(page):
+def test_tabs_follow_arrow_keys_and_the_theme_is_kept(page):
     page.focus("#tab-pair")
     page.keyboard.press("ArrowRight")
     assert page.locator("#corpus").is_visible()
     assert page.locator("#pair").is_hidden()
     page.keyboard.press("ArrowLeft")
     assert page.locator("#pair").is_visible()
+    page.get_by_role("button", name="Dark theme").click()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.reload()
+    page.get_by_role("button", name="Light theme").wait_for()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
 @pytest.mark.slow
@@ -396,14 +402,6 @@ def test_narrow_screens_do_not_scroll_sideways(open_server, width):
     for tab in ("pair", "corpus"):
         page.click(f"#tab-{tab}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, tab
-
-
-def test_the_theme_is_kept(page):
-    page.get_by_role("button", name="Dark theme").click()
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-    page.reload()
-    page.get_by_role("button", name="Light theme").wait_for()
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
 def test_a_file_is_opened_scored_and_a_pair_of_it_looked_at(page, tmp_path):

@@ -89,8 +89,8 @@ def test_a_reload_restores_a_finished_run(page, axe):
 
 
 @pytest.mark.slow
-def test_leaving_is_warned_about_while_rows_are_scored_or_if_nothing_can_be_kept(page):
-    asked = []
+def test_leaving_is_warned_about_while_rows_are_scored_or_if_nothing_can_be_kept(server, open_page):
+    page, asked = panel(open_page(server, alone=True)), []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
     page.route("**/api/score", lambda route: None)  # never answered
     upload(page, "first.jsonl", jsonl(synthetic_rows(4, 1)))
