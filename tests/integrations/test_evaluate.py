@@ -12,8 +12,13 @@ from evalign.encoders.lstm.file import demonstration_file
 from evalign.metrics.registry import METRICS
 from evalign.types import Report
 
-pytest.importorskip("evaluate")
 pytestmark = pytest.mark.slow  # evaluate and datasets take seconds to load
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed():
+    """Not at the top of the file: the quick tests, which have none of these, would load it as well."""
+    pytest.importorskip("evaluate")
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,17 @@ from integration_rows import BAD_NAMES, BAD_ROWS, NOT_A_NUMBER, documented
 import evalign
 from evalign.stats.correlation import spearman
 
-pytest.importorskip("sentence_transformers")
 pytestmark = pytest.mark.slow  # sentence-transformers takes seconds to load
 
 CANDIDATES = ["a cat", "the dogs bark at night", "rain falls", "one more of them", "the sea is blue", "no"]
 REFERENCES = ["the cat", "dogs bark", "it rains", "another", "a red house", "yes"]
 RATINGS = [5, 4, 3.5, 3, 1, 0]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed():
+    """Not at the top of the file: the quick tests, which have none of these, would load it as well."""
+    pytest.importorskip("sentence_transformers")
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,16 @@ from integration_rows import BAD_NAMES, BAD_ROWS, CANDIDATES, REFERENCES, SEVERA
 
 import evalign
 
-pytest.importorskip("torchmetrics")
 pytestmark = pytest.mark.slow  # torchmetrics takes seconds to load
 
 MIXED = [SEVERAL[0], *REFERENCES[1:]]
 SPECS = ["bertscore(model=fake)", "bertscore(model=fake, idf=references)", "bleu", "ter", "rougeL"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed():
+    """Not at the top of the file: the quick tests, which have none of these, would load it as well."""
+    pytest.importorskip("torchmetrics")
 
 
 def metric(spec, **options):
