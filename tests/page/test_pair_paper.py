@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pair_samples import CANDIDATE, LINES, MISPLACED, REFERENCE, pair_file, settle, words
 from pdf_shapes import PdfShapes
-from screens import on_every_screen
+from screens import PLAIN, on_every_screen
 
 SVG = "{http://www.w3.org/2000/svg}"
 TEXTS = {
@@ -61,10 +61,14 @@ ENDS_ON_WORDS = """() => document.getElementById("view").evalignLines().flatMap(
 
 @on_every_screen
 @pytest.mark.parametrize("name", TEXTS)
-def test_lines_of_a_saved_picture_end_on_their_words_and_letters_lie_in_them(files, open_page, name):
+def test_lines_on_the_screen_and_in_saved_pictures_end_on_their_words_and_letters_lie_in_them(
+    files, open_page, screen, name
+):
     page = open_page(files[name])
     settle(page)
     root = ElementTree.fromstring(saved(page, "svg"))
+    if screen == PLAIN:
+        assert_lines_end_on_their_words_on_the_screen_and_in_a_png(page, root)
     boxes = boxes_of(root)
     assert len(boxes) >= page.locator(".pair-unit:not(.special)").count()
     paths = [one.get("d") for one in root.iter(f"{SVG}path")]
@@ -109,15 +113,11 @@ def test_letters_of_a_saved_picture_are_those_of_the_screen(files, open_page, na
         assert np.mean(alike) > np.mean(mirrored) + 0.15, (alike, mirrored)  # what another order of letters would give
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_lines_end_on_their_words_on_the_screen_and_in_a_saved_png(files, open_page, name):
+def assert_lines_end_on_their_words_on_the_screen_and_in_a_png(page, root):
     pictures = pytest.importorskip("PIL.Image")
-    page = open_page(files[name])
-    settle(page)
     drawn = page.evaluate(MISPLACED)
     assert drawn["lines"] > 5
     assert drawn["wrong"] == []
-    root = ElementTree.fromstring(saved(page, "svg"))
     png = np.asarray(pictures.open(io.BytesIO(saved(page, "png"))).convert("RGB"), dtype=float)
     solid = [one.get("d") for one in root.iter(f"{SVG}path") if one.get("stroke") == PRECISION and "C" in one.get("d")]
     assert len(solid) == sum(line["kind"] == "precision" for line in page.evaluate(LINES))
