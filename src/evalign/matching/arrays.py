@@ -47,10 +47,13 @@ def where_true(mask: Array) -> tuple[Array, ...]:
     return tuple(np.nonzero(mask)) if xp is np else tuple(xp.nonzero(mask, as_tuple=True))
 
 
-def sorted_up(array: Array) -> Array:
-    """The values of the last axis from the smallest up."""
+def ranked(array: Array, rank: Array) -> Array:
+    """(batch, 1): the value of that rank (batch,) in each row of (batch, cells), 0 for the smallest."""
     xp = namespace(array)
-    return np.sort(array, axis=-1) if xp is np else xp.sort(array)[0]
+    if not len(rank):
+        return array[:, :1]
+    upwards = np.partition(array, np.unique(rank), axis=-1) if xp is np else xp.sort(array)[0]
+    return upwards[indices(array, len(array)), rank][:, None]
 
 
 def order(array: Array) -> Array:
@@ -92,6 +95,22 @@ def top_two(array: Array, first: Array | None = None) -> tuple[Array, Array, Arr
     return value, first, second_value, second
 
 
+def leaders(table: Array, axis: int) -> tuple[Array, Array, Array]:
+    """Best value, its index and the second best value along one of the last two axes of (batch, n, m)."""
+    xp = namespace(table)
+    if xp is not np:  # gradients flow: nothing may be overwritten
+        value, place, second, _ = top_two(table if axis == -1 else xp.swapaxes(table, 1, 2))
+        return value, place, second
+    place = table.argmax(axis)
+    items, line = np.ogrid[: len(table), : place.shape[1]]
+    cells = (items, line, place) if axis == -1 else (items, place, line)
+    value = table[cells]
+    table[cells] = -np.inf  # for a moment: a copy takes longer than both searches
+    second = table.max(axis)
+    table[cells] = value
+    return value, place, second
+
+
 def from_short_side(
     solve: Callable[..., Array], tables: tuple[Array, Array], masks: tuple[Array, Array], square: str
 ) -> Array:
@@ -101,17 +120,28 @@ def from_short_side(
     """
     xp = namespace(tables[0])
     rows, columns = masks
+    if not len(rows):
+        return tables[0] > 0
     longer = columns.sum(-1) - rows.sum(-1)
     by_rows = longer >= 0 if square == "rows" else longer > 0
+    if bool(by_rows.all()):
+        return solve(*tables, rows, columns)
+    if not bool(by_rows.any()):
+        return xp.swapaxes(solve(*(_turned(table) for table in tables), columns, rows), 1, 2)
     cells = xp.zeros_like(tables[0]) > 0
     (group,) = where_true(by_rows)
-    if len(group):
-        cells[group] = solve(*(table[group] for table in tables), rows[group], columns[group])
+    cells[group] = solve(*(table[group] for table in tables), rows[group], columns[group])
     (group,) = where_true(~by_rows)
-    if len(group):
-        turned = (xp.swapaxes(table[group], 1, 2) for table in tables)
-        cells[group] = xp.swapaxes(solve(*turned, columns[group], rows[group]), 1, 2)
+    turned = (_turned(table[group]) for table in tables)
+    cells[group] = xp.swapaxes(solve(*turned, columns[group], rows[group]), 1, 2)
     return cells
+
+
+def _turned(table: Array) -> Array:
+    """Rows and columns exchanged, each row in one piece of memory: rows are what methods read."""
+    xp = namespace(table)
+    turned = xp.swapaxes(table, 1, 2)
+    return np.ascontiguousarray(turned) if xp is np else turned.contiguous()
 
 
 def valid_cells(masks: tuple[Array, Array]) -> Array:

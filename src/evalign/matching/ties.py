@@ -9,16 +9,15 @@ matched with itself along the diagonal even where words repeat. What is averaged
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from evalign.matching.arrays import Array, along, indices, namespace, sorted_up, top_two
+from evalign.matching.arrays import Array, along, indices, namespace, ranked, where_true
 
 STEPS = 2.0**20  # grid steps per unit
 
 
 def on_grid(values: Array) -> Array:
     """The values rounded to multiples of 2^-20; what is infinite stays so."""
-    return namespace(values).round(values * STEPS) / STEPS
+    return namespace(values).round(values * STEPS) * (1 / STEPS)
 
 
 def displacement(masks: tuple[Array, Array]) -> Array:
@@ -39,20 +38,33 @@ def best(values: Array, distance: Array) -> Array:
     return xp.argmin(xp.where(level, distance, xp.inf), axis=-1)
 
 
-def best_two(values: Array, distance: Array, rows: Any = ...) -> tuple[Array, Array, Array, Array]:
-    """Best value and index, second best value and index, along the last axis; the best is chosen as by `best`.
+def best_two(values: Array, distance: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
+    """Best value and index, second best value and index, in each row of (k, m); the best is chosen as by `best`.
 
-    The values belong to `distance[rows]`, which is looked up only where there are ties.
+    The values belong to `distance[rows]`, which is looked up only where there are ties. `values` are overwritten.
     """
-    found = top_two(values)
-    tied = bool((found[0] == found[2]).any())
-    return top_two(values, best(values, distance[rows])) if tied else found
+    xp = namespace(values)
+    place = indices(values, len(values))
+    first = values.argmax(-1)
+    value = values[place, first]
+    values[place, first] = -xp.inf
+    rival = values.argmax(-1)
+    second = values[place, rival]
+    tied = value == second
+    if tied.any():
+        (tied,) = where_true(tied)
+        level = values[tied] == value[tied][:, None]
+        level[place[: len(tied)], first[tied]] = True
+        nearest = xp.where(level, distance[rows[tied]], xp.inf).argmin(-1)
+        rival[tied] = xp.where(nearest == first[tied], rival[tied], first[tied])  # any of the others that are as good
+        first[tied] = nearest
+    return value, first, second, rival
 
 
 def largest(values: Array, distance: Array, count: Array) -> Array:
     """Marks the `count` (batch,) largest of (batch, cells); among equals the nearest ones, then the first ones."""
-    limit = _at(sorted_up(-values), count)
-    above, level = -values < limit, -values == limit
+    limit = -ranked(-values, count - 1)
+    above, level = values > limit, values == limit
     missing = count - above.sum(-1)
     if bool((level.sum(-1) > missing).any()):
         level = _nearest(level, distance, missing)
@@ -62,12 +74,7 @@ def largest(values: Array, distance: Array, count: Array) -> Array:
 def _nearest(level: Array, distance: Array, count: Array) -> Array:
     xp = namespace(level)
     offered = xp.where(level, distance, xp.inf)
-    limit = _at(sorted_up(offered), count)
+    limit = ranked(offered, count - 1)
     nearer, edge = offered < limit, offered == limit
     missing = (count - nearer.sum(-1))[:, None]
     return nearer | (edge & (xp.cumsum(edge, axis=1) <= missing))
-
-
-def _at(ordered: Array, count: Array) -> Array:
-    """The `count`-th value of each row, as a column."""
-    return ordered[indices(ordered, len(ordered)), count - 1][:, None]

@@ -17,6 +17,7 @@ from evalign.matching.arrays import (
     Array,
     Watch,
     from_short_side,
+    indices,
     namespace,
     order,
     shorter,
@@ -77,30 +78,45 @@ class Auction(Assignment):
 def _sell(
     values: Array, distance: Array, bidders: Array, partners: Array, eps: float, max_rounds: int, watch: Watch
 ) -> Array:
+    """(batch, bidders, partners). Bidders and partners are numbered through the batch: a round is a few short steps."""
     xp = namespace(values)
-    count = values.shape[-1]
+    batch, rows, count = values.shape
+    table, far = values.reshape(-1, count), distance.reshape(-1, count)
     prices = xp.where(partners, values[:, 0] * 0, xp.inf)
-    chosen = xp.zeros_like(values) > 0
+    price = prices.reshape(-1)
+    nobody = batch * rows  # holds what is unsold, and never bids
+    holder = indices(values, batch * count) * 0 + nobody
+    waiting = xp.concatenate([bidders.reshape(-1), bidders[0, :1] & False])
     for _ in range(max_rounds):
-        items, bidder = where_true(bidders & ~chosen.any(-1))
-        if not len(items):
+        (bidder,) = where_true(waiting)
+        if not len(bidder):
             break
-        worth = values[items, bidder] - prices[items]
-        value, wanted, second, _rival = best_two(worth, distance, (items, bidder))
-        lead = xp.where(second > -xp.inf, value - second, value * 0)  # a single partner has no second choice
-        offer = prices[items, wanted] + lead + eps
-        won = _highest(items * count + wanted, offer, distance[items, bidder, wanted])
-        items, bidder, wanted = items[won], bidder[won], wanted[won]
-        chosen[items, :, wanted] = False
-        chosen[items, bidder, wanted] = True
-        prices[items, wanted] = offer[won]
-        watch(bidder, wanted, offer[won])
-    return chosen
+        item = bidder // rows
+        value, wanted, second, _ = best_two(table[bidder] - prices[item], far, bidder)
+        lead = value - second
+        lead[lead == xp.inf] = 0.0  # a single partner has no second choice
+        lot = item * count + wanted
+        offer = price[lot] + lead + eps
+        won = _highest(lot, offer, far, bidder, wanted)
+        bidder, lot, offer = bidder[won], lot[won], offer[won]
+        waiting[holder[lot]] = True
+        waiting[bidder] = waiting[nobody] = False
+        holder[lot], price[lot] = bidder, offer
+        watch(bidder % rows, lot % count, offer)
+    (sold,) = where_true(holder < nobody)
+    chosen = xp.zeros_like(table) > 0
+    chosen[holder[sold], sold % count] = True
+    return chosen.reshape(values.shape)
 
 
-def _highest(lot: Array, offer: Array, distance: Array) -> Array:
-    """Which bids win: the highest for each lot; among equals the nearest one, then the first."""
-    ranked = order(distance)
+def _highest(lot: Array, offer: Array, far: Array, bidder: Array, wanted: Array) -> Array:
+    """Which bids win, by lot: the highest for each lot; among equals the nearest one, then the first."""
+    if len(lot) == 1:
+        return lot * 0
+    ranked = order(lot)
+    if bool((lot[ranked][1:] != lot[ranked][:-1]).all()):
+        return ranked
+    ranked = order(far[bidder, wanted])
     ranked = ranked[order(-offer[ranked])]
     ranked = ranked[order(lot[ranked])]
     leads = lot[ranked] >= 0

@@ -98,11 +98,13 @@ class Assignment(Matching):
         if similarity.ndim != 3:
             raise InputError(f"expected a matrix (n, m) or a batch (batch, n, m), got {similarity.ndim} dimensions")
         values = double(similarity)
+        padded = masks is not None
         masks = full_masks(values) if masks is None else (masks[0] != 0, masks[1] != 0)
-        _check(values, masks)
+        _check(values, masks, padded)
         if self.weighted and weights is not None:
             values = values * _shares(weights)
-        return namespace(values).where(valid_cells(masks), on_grid(values), 0.0), masks
+        values = on_grid(values)
+        return (namespace(values).where(valid_cells(masks), values, 0.0) if padded else values), masks
 
 
 def repaired(values: Array, distance: Array, cells: Array, masks: Masks) -> Array:
@@ -127,10 +129,10 @@ def _shares(weights: Weights) -> Array:
     return shares / namespace(shares).amax(shares, axis=(1, 2), keepdims=True)
 
 
-def _check(values: Array, masks: Masks) -> None:
+def _check(values: Array, masks: Masks, padded: bool) -> None:
     if masks[0].shape != values.shape[:2] or masks[1].shape != (values.shape[0], values.shape[2]):
         raise InputError("masks: expected (batch, n) and (batch, m) for a batch (batch, n, m)")
-    if not bool(namespace(values).isfinite(values[valid_cells(masks)]).all()):
+    if not bool(namespace(values).isfinite(values[valid_cells(masks)] if padded else values).all()):
         raise InputError("the similarity matrix holds NaN or infinite values")
     if bool((shorter(masks) == 0).any()):
         raise InputError("a side of the similarity matrix has no tokens")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from evalign.matching.arrays import Array, Watch, along, from_short_side, namespace, unwatched, where_true
+from evalign.matching.arrays import Array, Watch, from_short_side, indices, namespace, unwatched, where_true
 from evalign.matching.ties import best, best_two
 
 
@@ -25,31 +25,44 @@ def by_gaps(similarity: Array, distance: Array, masks: tuple[Array, Array], watc
 def _choose(values: Array, distance: Array, takers: Array, free: Array, watch: Watch) -> Array:
     """(batch, takers, free): every taker gets a partner of its own; there are at least as many of those."""
     xp = namespace(values)
-    chosen = xp.zeros_like(values) > 0
-    live = xp.where(free[:, None, :], values, -xp.inf)
-    value, partner, second, rival = best_two(live, distance)
-    near = along(distance, partner)
+    batch, rows, columns = values.shape
+    item, first_row = indices(values, batch), indices(values, batch) * rows
+    table, far = xp.where(free[:, None, :], values, -xp.inf), distance.reshape(-1, columns)
+    live = table.reshape(-1, columns)
+    every = indices(values, len(far))
+    value, partner, second, rival = best_two(live + 0.0, far, every)
+    near = far[every, partner]
     # One live partner left: second is -inf, the gap +inf. Who is no taker, or is done, never wins.
-    lead = xp.where(takers, xp.where(takers, value, 0.0) - xp.where(takers, second, 0.0), -xp.inf)
+    takes = takers.reshape(-1)
+    lead = xp.where(takes, xp.where(takes, value, 0.0) - xp.where(takes, second, 0.0), -xp.inf)
+    by_matrix = (batch, rows)
+    turned = xp.swapaxes(table, 1, 2)
     left = takers.sum(-1)
-    done_after = set(left.tolist())
-    for step in range(max(done_after, default=0)):
-        if step == 0 or step in done_after:
-            (items,) = where_true(left > step)
-        waiting = lead[items]
-        taker = best(waiting, near[items])
-        taken = partner[items, taker]
-        watch(taker, taken, lead[items, taker])
-        chosen[items, taker, taken] = True
-        lead[items, taker] = -xp.inf
-        live[items, :, taken] = -xp.inf
+    steps = []
+    for _ in range(int(left.max()) if batch else 0):  # matrices that are done go along: nothing of theirs changes
+        taker = best(lead.reshape(by_matrix), near.reshape(by_matrix))
+        own = first_row + taker
+        taken = partner[own]
+        watch(taker, taken, lead[own])
+        steps.append((own, taken))
+        lead[own] = -xp.inf
+        turned[item, taken] = -xp.inf
         # Only those who counted on the partner just taken look again.
         gone = taken[:, None]
-        counted = ((partner[items] == gone) | (rival[items] == gone)) & (lead[items] > -xp.inf)
-        place, looking = where_true(counted)
-        if len(place):
-            again = items[place]
-            value, first, second, next_best = best_two(live[again, looking], distance, (again, looking))
-            partner[again, looking], rival[again, looking] = first, next_best
-            lead[again, looking], near[again, looking] = value - second, distance[again, looking, first]
+        counted = (partner.reshape(by_matrix) == gone) | (rival.reshape(by_matrix) == gone)
+        (again,) = where_true(counted.reshape(-1) & (lead > -xp.inf))
+        if len(again):
+            value, partner[again], second, rival[again] = best_two(live[again], far, again)
+            lead[again], near[again] = value - second, far[again, partner[again]]
+    return _marked(steps, left, values)
+
+
+def _marked(steps: list[tuple[Array, Array]], left: Array, like: Array) -> Array:
+    """The cells of the steps that each matrix had left to do."""
+    xp = namespace(like)
+    chosen = xp.zeros_like(like) > 0
+    if steps:
+        own, taken = (xp.stack(part) for part in zip(*steps, strict=True))
+        real = indices(like, len(steps))[:, None] < left
+        chosen.reshape(-1, like.shape[-1])[own[real], taken[real]] = True
     return chosen

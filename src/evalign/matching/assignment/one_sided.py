@@ -9,9 +9,10 @@ from evalign.matching.ties import best, largest
 
 def best_of_short_side(values: Array, distance: Array, masks: Masks) -> Array:
     """Every token of the short side takes its best cell; rows do in a square matrix."""
-    by_row = best_of_rows(values, distance, masks)
-    by_column = best_of_columns(values, distance, masks)
     rows_choose = masks[0].sum(-1) <= masks[1].sum(-1)
+    if bool(rows_choose.all()):
+        return best_of_rows(values, distance, masks)
+    by_row, by_column = best_of_rows(values, distance, masks), best_of_columns(values, distance, masks)
     return namespace(values).where(rows_choose[:, None, None], by_row, by_column)
 
 

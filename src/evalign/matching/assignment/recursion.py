@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from evalign.errors import SpecError, nearest
-from evalign.matching.arrays import Array, indices, namespace, shorter, top_two, valid_cells
+from evalign.matching.arrays import Array, indices, leaders, namespace, shorter, valid_cells
 from evalign.matching.assignment.base import Assignment, violations
 from evalign.matching.assignment.one_sided import best_of_columns, best_of_short_side, largest_cells
 from evalign.matching.base import Masks, Matched, Step, Weights, cell_values
@@ -189,7 +189,7 @@ def _rivals(values: Array, masks: Masks) -> Array:
     """
     xp = namespace(values)
     batch, rows, columns = values.shape
-    by_row, by_column = _leaders(values, masks[0]), _leaders(xp.swapaxes(values, 1, 2), masks[1])
+    by_row, by_column = _leaders(values, -1, masks[0]), _leaders(values, -2, masks[1])
     rivals = by_row.value[:, :, None] + by_column.value[:, None, :]
     items, row = indices(values, batch)[:, None], indices(values, rows)[None]
     leads = by_column.place[items, by_row.place] == row  # whether a row's best cell is its column's best too
@@ -210,8 +210,8 @@ class _Leaders(NamedTuple):
     second: Array
 
 
-def _leaders(values: Array, mask: Array) -> _Leaders:
+def _leaders(values: Array, axis: int, mask: Array) -> _Leaders:
     xp = namespace(values)
-    value, place, second, _ = top_two(values)
+    value, place, second = leaders(values, axis)
     second = xp.where(second > -xp.inf, second, 0.0)
     return _Leaders(xp.where(mask, value, 0.0), place, second)
