@@ -46,8 +46,8 @@ class Job:
             "format": FORMAT,
             "version": VERSION,
             "evalign": __version__,
-            "metrics": [str(one) for one in self.work.metrics],
-            "execution": [_execution(one) for one in self.work.metrics],
+            "metrics": [str(metric) for metric in self.work.metrics],
+            "execution": [_execution(metric) for metric in self.work.metrics],
             "columns": asdict(self.work.columns) | {"references": list(self.work.columns.references), "extra": []},
             "shard_rows": self.shard_rows,
             "output": self.work.form,
@@ -163,7 +163,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
-def _execution(one: Metric) -> dict[str, Any]:
+def _execution(metric: Metric) -> dict[str, Any]:
     """Options that cannot change what a score means, but its last bits."""
-    names = {item.name for item in option_fields(one) if not item.compare}
-    return {item.name: written(getattr(one, item.name)) for item in dataclasses.fields(one) if item.name in names}
+    names = {item.name for item in option_fields(metric) if not item.compare}
+    return {item.name: written(getattr(metric, item.name)) for item in dataclasses.fields(metric) if item.name in names}

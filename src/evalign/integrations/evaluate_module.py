@@ -58,8 +58,8 @@ class Evalign(evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
 
     def add(self, *, prediction: Any = None, reference: Any = None, **inputs: Any) -> None:
         """One row."""
-        one = {name: [text] for name, text in inputs.items()}
-        self.add_batch(predictions=[prediction], references=None if reference is None else [reference], **one)
+        single = {name: [text] for name, text in inputs.items()}
+        self.add_batch(predictions=[prediction], references=None if reference is None else [reference], **single)
 
     def _info(self) -> evaluate.MetricInfo:
         with errors_as(ValueError):

@@ -64,7 +64,7 @@ def alignment_document(
         "candidate": _side(first.candidate, first.candidate_weights),
         "reference": _side(first.reference, first.reference_weights),
         "similarity": _packed(first.similarity) if packed else _plain(first.similarity, 6),
-        "matchings": [_matching(key, one) for key, one in alignments.items()],
+        "matchings": [_matching(key, alignment) for key, alignment in alignments.items()],
         "skipped": [{"name": key, "reason": utf8(reason)} for key, reason in (skipped or {}).items()],
         "baseline": _baseline(levels),
         "similarity_bounds": list(levels.bounds),
@@ -142,14 +142,14 @@ def row_entry(row: Row, segments: Sequence[Segment], texts: bool = True) -> dict
         entry |= {"source": utf8(row.source)} if row.source is not None else {}
         entry |= {"human": row.human} if _rating(row.human) else {}
     entry |= {
-        "scores": [dict(one.scores) if one.error is None else None for one in segments],
-        "flags": [list(one.flags) for one in segments],
-        "errors": [one.error and utf8(one.error) for one in segments],
+        "scores": [dict(segment.scores) if segment.error is None else None for segment in segments],
+        "flags": [list(segment.flags) for segment in segments],
+        "errors": [segment.error and utf8(segment.error) for segment in segments],
     }
-    if any(one.reference is not None for one in segments):
-        entry["best_reference"] = [one.reference for one in segments]
-    pooled = any(one.statistics for one in segments)
-    return entry | ({"statistics": [list(one.statistics) or None for one in segments]} if pooled else {})
+    if any(segment.reference is not None for segment in segments):
+        entry["best_reference"] = [segment.reference for segment in segments]
+    pooled = any(segment.statistics for segment in segments)
+    return entry | ({"statistics": [list(segment.statistics) or None for segment in segments]} if pooled else {})
 
 
 def report_document(report: Report) -> dict[str, Any]:

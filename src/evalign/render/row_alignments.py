@@ -49,7 +49,7 @@ def row_alignments(
                 for key in dict.fromkeys((homes[place], which) for place, which, _, _ in block):
                     if key not in scorers:
                         scorers[key] = _scorer(metrics[key[1]], sources[key[0]][0])
-                    own = [one for one in block if (homes[one[0]], one[1]) == key]
+                    own = [scored for scored in block if (homes[scored[0]], scored[1]) == key]
                     for entry in _aligned(scorers[key], str(metrics[key[1]]), own):
                         left -= len(json.dumps(entry, ensure_ascii=False).encode())
                         if left < 0:
@@ -69,7 +69,7 @@ def _wanted(
     for place in aligning:
         metric = metrics[place]
         sign = 1 if metric.higher_is_better else -1
-        values = np.array([sign * one.scores.get(metric.main, np.inf) for one in segments[place]])
+        values = np.array([sign * segment.scores.get(metric.main, np.inf) for segment in segments[place]])
         worst = np.minimum(worst, np.argsort(np.argsort(values, kind="stable"), kind="stable"))
     return [
         (int(row), place, rows[row], segments[place][row].reference or 0)
