@@ -13,7 +13,7 @@ from evalign.encoders.adapter import INDEX, TENSORS, read_adapter
 from evalign.encoders.torch_hf import torch_threads
 from evalign.errors import LayerError, ModelError, SpecError, UnsupportedModelError
 from evalign.losses import FORMS, GREEDY
-from evalign.tuning.adapters.objective import OPPOSITE
+from evalign.tuning.adapters.objective import OPPOSITE, Held
 from evalign.tuning.adapters.settings import ADAPTER_PLAN, MATCHINGS, AdapterSettings
 from evalign.tuning.adapters.trainee import AdapterTrainee
 from evalign.tuning.rated_pairs import RatedPair, RatedPairs, split
@@ -128,21 +128,22 @@ def test_a_candidate_is_held_down_against_a_reference_of_another_text(tiny):
     pairs = [replace(pair, second=f"{'one' if number < 3 else 'two'} reference was here") for number, pair in
              enumerate(rated_pairs(5))]  # fmt: skip
     objective = trainee(tiny("bert"), negatives=1.0, damage=1.0).objective("")
-    held, ceilings, _ = objective._held_down(pairs, range(5), (5, 3, 0))
-    unrelated = [both for both, ceiling in zip(held, ceilings, strict=True) if ceiling == -2.0]
-    assert [reference[:3] for _, reference in unrelated] == ["two"] * 3 + ["one"] * 2
-    assert [reference[:3] for both, reference in set(held) - set(unrelated)].count("one") == 1  # damaged once
+    held = objective._held_down(pairs, range(5), (5, 3, 0))
+    unrelated = [down for down in held if down.ceiling == -2.0]
+    assert [down.texts[1][:3] for down in unrelated] == ["two"] * 3 + ["one"] * 2
+    damaged = [(down.below, down.texts[1][:3], down.drop > 0) for down in held if down.below is not None]
+    assert damaged == [(0, "one", True), (3, "two", True)]  # once per reference
     alone = [replace(pair, second="the same reference") for pair in pairs]
-    assert objective._held_down(alone, range(5), (5, 3, 0)) == ([], [], [])
+    assert objective._held_down(alone, range(5), (5, 3, 0)) == []
 
 
 def test_opposites_are_held_down_unless_both_texts_are_turned(tiny):
     pair = RatedPair("She was late.", "She is late.", 0.3, "1")
     objective = trainee(tiny("bert"), opposites=0.5).objective("")
-    held, ceilings, costs = objective._held_down([pair, replace(pair, first="She is here.")], range(2), (5, 3, 0))
-    assert held == [("She was not late.", "She is late."), ("She was late.", "She is not late."),
-                    ("She is not late.", "She is late.")]  # fmt: skip
-    assert (set(ceilings), set(costs)) == ({OPPOSITE}, {0.5})
+    held = objective._held_down([pair, replace(pair, first="She is here.")], range(2), (5, 3, 0))
+    turned = [("She was not late.", "She is late."), ("She was late.", "She is not late."),
+              ("She is not late.", "She is late.")]  # fmt: skip
+    assert held == [Held(texts, 0.5, OPPOSITE) for texts in turned]
     (both,) = objective._both_opposed([pair], range(1))
     assert (both.first, both.second, both.similarity, both.weight) == (
         "She was not late.",
@@ -151,14 +152,14 @@ def test_opposites_are_held_down_unless_both_texts_are_turned(tiny):
         0.5,
     )
     long = replace(pair, first="It is so " * 10)
-    of_long, _, _ = objective._held_down([long], range(1), (5, 3, 0))
-    assert [first for first, _ in of_long] == [long.first, "She is not late."]
+    of_long = objective._held_down([long], range(1), (5, 3, 0))
+    assert [down.texts[0] for down in of_long] == [long.first, "She is not late."]
     assert objective._both_opposed([long], range(1)) == []
 
 
-def test_every_file_has_its_own_zero(tiny):
-    pairs = [replace(pair, similarity=pair.similarity + 2 * (number % 2), file=number % 2) for number, pair in
-             enumerate(rated_pairs(32))]  # fmt: skip
+def test_every_file_has_its_own_zero_and_slope(tiny):
+    pairs = [replace(pair, similarity=pair.similarity * 2 + 2 if number % 2 else pair.similarity, file=number % 2)
+             for number, pair in enumerate(rated_pairs(32))]  # fmt: skip
     errors = []
     for files in (1, 2):
         model = AdapterTrainee(str(tiny("bert")), SETTINGS, 5, files=files)
@@ -166,7 +167,8 @@ def test_every_file_has_its_own_zero(tiny):
         said, wanted = model.objective("").compared([replace(pair, file=pair.file % files) for pair in pairs], 8)
         errors.append(float(np.mean((said - wanted) ** 2)))
     assert errors[0] > 0.9 > 0.3 > errors[1]
-    assert np.subtract(*model.offsets.tolist()[::-1]) == pytest.approx(2, abs=0.2)
+    slopes = model.raw_slopes.exp().tolist()
+    assert slopes[1] / slopes[0] == pytest.approx(2, abs=0.5)
 
 
 @pytest.mark.parametrize("parts", [{}, {"negatives": 0.5, "damage": 0.5, "opposites": 0.5}])

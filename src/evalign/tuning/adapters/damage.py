@@ -23,7 +23,7 @@ Rule = Callable[[Words, Words, np.random.Generator], Words | None]
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A copy, the rule that made it, and how much worse it is at least, in standard deviations of the ratings."""
+    """A copy, the rule that made it, and how much lower it must score, in standard deviations of the ratings."""
 
     text: str
     rule: str

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evalign.encoders.adapter import UNRELATED
+from evalign.encoders.adapter import FIELDS, UNRELATED
 from evalign.errors import InputError
 from evalign.losses import AlignmentLoss
 from evalign.matching.soft import DEFAULTS
@@ -33,10 +33,23 @@ if TYPE_CHECKING:
 Tensor = torch.Tensor
 FITTED = 500  # pairs that the output layer is fitted to before the first step: it has four numbers
 SMALLEST = 0.02  # of a fitted weight: one of 0 would hardly move
+SLOPES = 0.2, 5.0  # bounds of a file's slope before the first step
 OPPOSITE = -1.5  # deviations of the ratings that the opposite of a text may reach
 LONGEST_OPPOSED = 25  # words: of a longer text, one negated verb changes a part
+VERSION = 2  # of the losses: grows when the same pairs would cost something else
 TOGETHER = 4  # pairs of a reference that follow each other; more would make the pairs of a batch too alike
 Compared = tuple[str, str]  # candidate and reference
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Two texts whose score costs weight * (score - ceiling)^2 above a ceiling: a number, or `drop` below a pair's."""
+
+    texts: Compared
+    weight: float
+    ceiling: float = 0.0
+    below: int | None = None  # the place of that pair in its part
+    drop: float = 0.0
 
 
 class MatchingObjective:
@@ -49,9 +62,10 @@ class MatchingObjective:
     def begin(self, pairs: Sequence[RatedPair], micro: int) -> None:
         """Fits the output layer to the untrained fields, by least squares without negative weights.
 
-        Every file has a zero of its own: the average translation is closer to its reference than the average pair of
-        sentences to each other, whatever their ratings. Fields are standardised first. Without this start, the first
-        steps would move the encoder to mend the scale.
+        Every file has a zero and a slope of its own: the average translation is closer to its reference than the
+        average pair of sentences to each other, whatever their ratings, and a deviation of its ratings is a smaller
+        step. Fields are standardised first. Without this start, the first steps would move the encoder to mend the
+        scale.
         """
         from scipy.optimize import nnls
 
@@ -68,16 +82,15 @@ class MatchingObjective:
         wanted = np.where(ordered, 1.0, ratings)
         columns = np.concatenate([standard, own, -own], axis=1)  # a file's zero may lie on either side
         fitted = nnls(columns * weights[:, None], wanted * weights)[0]
-        offsets = fitted[3 : 3 + own.shape[1]] - fitted[3 + own.shape[1] :]
-        counts = (own * weights[:, None] ** 2).sum(axis=0)
-        intercept = float(offsets[counts > 0].mean()) if counts.any() else 0.0
-        slopes = np.maximum(fitted[:3], SMALLEST)
+        slopes = np.maximum(fitted[: len(FIELDS)], SMALLEST)
+        intercept, offsets, file_slopes = _by_file(standard @ slopes, wanted, own)
         with torch.no_grad():
             self._trainee.means.copy_(torch.from_numpy(means))
             self._trainee.scales.copy_(torch.from_numpy(scales))
             self._trainee.raw_weights.copy_(torch.from_numpy(np.log(np.expm1(slopes))))  # of softplus
             self._trainee.intercept.fill_(intercept)
-            self._trainee.offsets.copy_(torch.from_numpy(np.where(counts > 0, offsets - intercept, 0.0)))
+            self._trainee.offsets.copy_(torch.from_numpy(offsets))
+            self._trainee.raw_slopes.copy_(torch.from_numpy(np.log(file_slopes)))
 
     def order(self, pairs: Sequence[RatedPair], source: np.random.Generator) -> Sequence[int]:
         """Any order of runs of up to TOGETHER pairs with the same reference, which a batch then reads once."""
@@ -110,56 +123,59 @@ class MatchingObjective:
         except InputError:  # as above: training has diverged
             return np.full(len(pairs), np.nan), np.zeros(len(pairs))
         first, worse = (self._trainee.output()(values) for values in fields)
-        zeros = self._trainee.zeros().tolist()
+        with torch.no_grad():
+            rated = self._trainee.ratings(torch.from_numpy(first), [pair.file for pair in pairs]).tolist()
         said, wanted = [], []
-        for pair, own, other in zip(pairs, first.tolist(), worse.tolist(), strict=True):
+        for pair, own, other, rating in zip(pairs, first.tolist(), worse.tolist(), rated, strict=True):
             half = (own - other) / 2
-            said += [half, -half] if pair.worse else [own + zeros[pair.file]]
+            said += [half, -half] if pair.worse else [rating]
             wanted += [1.0, -1.0] if pair.worse else [pair.similarity]
         return np.array(said), np.array(wanted)
 
     def _loss(self, pairs: Sequence[RatedPair], part: range, seed: Sequence[int]) -> Tensor:
         """The sum of what the pairs of a part cost; the whole batch lends them references."""
-        held, ceilings, costs = self._held_down(pairs, part, seed)
+        held = self._held_down(pairs, part, seed)
         chosen = [pairs[place] for place in part] + self._both_opposed(pairs, part)
-        texts = [text for pair in chosen for text in pair.texts] + [text for both in held for text in both]
+        texts = [text for pair in chosen for text in pair.texts] + [text for down in held for text in down.texts]
         read = self._trainee.read(texts)
         judged = [(pair.first, pair.references) for pair in chosen]
         judged += [(pair.worse, pair.references) for pair in chosen if pair.worse]
-        fields = self._matched([(text, reference) for text, others in judged for reference in others] + held, read)
+        compared = [(text, reference) for text, others in judged for reference in others]
+        fields = self._matched(compared + [down.texts for down in held], read)
         picks = _best(fields, [len(others) for _, others in judged])
-        scores = self._trainee.scores(fields[[*picks, *range(len(fields) - len(held), len(fields))]])
+        scores = self._trainee.scores(fields[[*picks, *range(len(compared), len(fields))]])
         below = iter(scores[len(chosen) : len(judged)])
-        zeros = self._trainee.zeros()
+        rated = self._trainee.ratings(scores[: len(chosen)], [pair.file for pair in chosen])
         terms = [
             pair.weight * torch.nn.functional.softplus(next(below) - score)
             if pair.worse
-            else pair.weight * (score + zeros[pair.file] - pair.similarity) ** 2
-            for pair, score in zip(chosen, scores, strict=False)
+            else pair.weight * (rating - pair.similarity) ** 2
+            for pair, score, rating in zip(chosen, scores, rated, strict=False)
         ]
-        over = scores[len(judged) :] - torch.tensor(ceilings, device=scores.device, dtype=scores.dtype)
-        costly = torch.tensor(costs, device=scores.device, dtype=scores.dtype) * over.clamp(min=0) ** 2
-        return torch.stack(terms).sum() + costly.sum()
+        own = scores.detach()
+        for down, score in zip(held, scores[len(judged) :], strict=True):
+            ceiling = down.ceiling if down.below is None else own[down.below] - down.drop
+            terms.append(down.weight * (score - ceiling).clamp(min=0) ** 2)
+        return torch.stack(terms).sum()
 
-    def _held_down(
-        self, pairs: Sequence[RatedPair], part: range, seed: Sequence[int]
-    ) -> tuple[list[Compared], list[float], list[float]]:
-        """What must not score above a ceiling, the ceilings, and the weights of these losses.
+    def _held_down(self, pairs: Sequence[RatedPair], part: range, seed: Sequence[int]) -> list[Held]:
+        """What must not score above a ceiling.
 
         Each pair borrows from the next one in the batch with other texts; of the pairs of a reference one is damaged.
         """
-        held: list[tuple[Compared, float, float]] = []
-        for place in part:
+        held: list[Held] = []
+        for number, place in enumerate(part):
             pair, following = pairs[place], (*pairs[place + 1 :], *pairs[:place])
             other = next((other for other in following if not set(pair.texts) & set(other.texts)), None)
             if self._settings.negatives and other:
-                held.append(((pair.first, other.second), UNRELATED, self._settings.negatives))
+                held.append(Held((pair.first, other.second), self._settings.negatives, UNRELATED))
             if self._settings.damage and other and _first_of_reference(pairs, place):
                 copy = damaged(pair.first, other.second, np.random.default_rng([*seed, place]))
                 if copy:
-                    held.append(((copy.text, pair.second), pair.similarity - copy.drop, self._settings.damage))
-            held += [(both, OPPOSITE, self._settings.opposites) for both in self._opposed(pairs, place)]
-        return [both for both, _, _ in held], [ceiling for _, ceiling, _ in held], [cost for _, _, cost in held]
+                    texts = (copy.text, pair.second)
+                    held.append(Held(texts, self._settings.damage, below=number, drop=copy.drop))
+            held += [Held(both, self._settings.opposites, OPPOSITE) for both in self._opposed(pairs, place)]
+        return held
 
     def _opposed(self, pairs: Sequence[RatedPair], place: int) -> list[Compared]:
         """One text of the pair with the opposite of the other, and the reference with its own."""
@@ -208,6 +224,23 @@ class MatchingObjective:
         masks = [_padded([torch.ones_like(text.weights) for text in side]).bool() for side in sides]
         scores = self._matching.scores_of(vectors[0] @ vectors[1].mT, (masks[0], masks[1]), weights)
         return torch.stack([scores.precision, scores.recall, scores.f1], dim=-1)
+
+
+def _by_file(fitted: Floats, wanted: Floats, own: Floats) -> tuple[float, Floats, Floats]:
+    """Intercept, offsets and slopes (files,) with wanted = offset + slope * (intercept + fitted), by least squares.
+
+    `own` (pairs, files) marks the rated pairs of each file. The offsets' mean is 0, the slopes' geometric mean 1.
+    """
+    slopes, middles = np.ones(own.shape[1]), np.zeros((own.shape[1], 2))
+    for file, of_file in enumerate(own.T > 0):
+        if of_file.any():
+            middles[file] = fitted[of_file].mean(), wanted[of_file].mean()
+            scores, ratings = fitted[of_file] - middles[file, 0], wanted[of_file] - middles[file, 1]
+            slopes[file] = np.clip(scores @ ratings / max(scores @ scores, 1e-9), *SLOPES)
+    slopes /= np.exp(np.log(slopes).mean())
+    offsets = middles[:, 1] - slopes * middles[:, 0]
+    intercept = float(offsets.mean() / slopes.mean())
+    return intercept, offsets - slopes * intercept, slopes
 
 
 def _first_of_reference(pairs: Sequence[RatedPair], place: int) -> bool:

@@ -21,8 +21,7 @@ from evalign.encoders.layers import check_layers, parse_layers
 from evalign.encoders.loading import default_layer
 from evalign.encoders.torch_hf import linear_modules
 from evalign.errors import UnsupportedModelError
-from evalign.tuning.adapters import damage, opposites
-from evalign.tuning.adapters.objective import TOGETHER, MatchingObjective
+from evalign.tuning.adapters import damage, objective, opposites
 from evalign.tuning.adapters.settings import AdapterSettings
 from evalign.tuning.text_model import TextModel
 from evalign.tuning.trainee import Objective, torch
@@ -63,9 +62,11 @@ class AdapterTrainee:
         zeros, ones = torch.zeros(len(FIELDS), device=device), torch.ones(len(FIELDS), device=device)
         self.importance = torch.nn.Parameter(torch.zeros(len(self.layers), width, device=device))
         self.raw_weights, self.intercept = torch.nn.Parameter(zeros.clone()), torch.nn.Parameter(zeros[:1].clone())
-        self.offsets = torch.nn.Parameter(torch.zeros(files, device=device))  # of each file's ratings; not saved
+        self.offsets = torch.nn.Parameter(torch.zeros(files, device=device))  # of each file's ratings, as are
+        self.raw_slopes = torch.nn.Parameter(torch.zeros(files, device=device))  # these; no metric needs them
         self.means, self.scales = zeros, ones  # fitted before the first step, then fixed
-        code = f"together:{TOGETHER}|rules:{damage.VERSION}.{opposites.VERSION}"  # decides the weights, too
+        rules = f"{damage.VERSION}.{opposites.VERSION}.{objective.VERSION}"
+        code = f"together:{objective.TOGETHER}|rules:{rules}"  # decides the weights, too
         layers = "+".join(map(str, self.layers))
         self.name = f"{self._texts.identity}|adapter|{settings}|{code}|layers:{layers}|start:{seed}"
 
@@ -76,7 +77,7 @@ class AdapterTrainee:
 
     def objective(self, loss: str) -> Objective:
         """Scores of the matching against ratings; there is one loss."""
-        return MatchingObjective(self, self.settings)
+        return objective.MatchingObjective(self, self.settings)
 
     def parameters(self) -> Iterator[torch.nn.Parameter]:
         """What the optimizer changes."""
@@ -91,7 +92,7 @@ class AdapterTrainee:
         }
         output = {"importance": self.importance, "output.weights": self.raw_weights, "output.intercept": self.intercept}
         fixed = {"output.means": self.means, "output.scales": self.scales}
-        return changes | output | {"offsets": self.offsets} | fixed
+        return changes | output | {"offsets": self.offsets, "slopes": self.raw_slopes} | fixed
 
     def train(self, mode: bool = True) -> object:
         """Nothing differs between training and scoring."""
@@ -118,9 +119,13 @@ class AdapterTrainee:
         """Never negative, whatever the optimizer does."""
         return torch.nn.functional.softplus(self.raw_weights)
 
-    def zeros(self) -> Tensor:
-        """(files,): how far the ratings of each file lie above the score; of one file 0, for there is the intercept."""
-        return self.offsets - self.offsets.mean()
+    def ratings(self, scores: Tensor, files: Sequence[int]) -> Tensor:
+        """(n,) what the raters of these files should have said of texts with these scores: slope * score + offset.
+
+        Of one file both are fixed, for the output layer has its own; of several their means are.
+        """
+        slopes, offsets = (self.raw_slopes - self.raw_slopes.mean()).exp(), self.offsets - self.offsets.mean()
+        return scores * slopes[list(files)] + offsets[list(files)]
 
     def scores(self, fields: Tensor) -> Tensor:
         """(..., 3) precision, recall, F1 -> (...,) on the scale of the standardised ratings."""
