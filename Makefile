@@ -19,7 +19,7 @@ run: .venv/.run
 # Not prerequisites: the announcement comes before anything is installed. The last line says what was skipped and why.
 test:
 	@$(ANNOUNCE)
-	@echo "The quick tests take about 8 minutes on two cores; each dot is a test."
+	@echo "The quick tests take about 6 minutes on two cores; each dot is a test."
 	@$(MAKE) --no-print-directory .venv/.dev
 	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal
 

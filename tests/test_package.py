@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -46,11 +47,22 @@ DRAWN = {
 HEAVY = ("onnxruntime", "onnx", "scipy", "ot", "torch", "transformers", "tokenizers", "pandas", "sacrebleu", "rich")
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
+@cache
+def modules() -> dict[str, ast.Module]:
     """Path below src/evalign and syntax tree of every module but the lazy `__init__`."""
-    for file in sorted(ROOT.rglob("*.py")):
-        if file != ROOT / "__init__.py":
-            yield file.relative_to(ROOT).as_posix(), ast.parse(file.read_text("utf-8"))
+    files = (file for file in sorted(ROOT.rglob("*.py")) if file != ROOT / "__init__.py")
+    return {file.relative_to(ROOT).as_posix(): ast.parse(file.read_text("utf-8")) for file in files}
+
+
+@cache
+def imports() -> list[tuple[str, str]]:
+    """(path, full name of a module that it imports)."""
+    return [(path, name) for path, tree in modules().items() for name in imported(tree)]
+
+
+def importing(*packages: str) -> set[str]:
+    """The paths of modules that import one of other people's packages."""
+    return {path for path, name in imports() if name.split(".")[0] in packages}
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -68,23 +80,25 @@ def part(path: str) -> str:
     return path.split("/")[0].removesuffix(".py")
 
 
+@cache
+def drawing(path: str) -> list[str]:
+    """What the values of a module import to draw themselves, the one exception to the direction of imports."""
+    shown = [n for n in modules()[path].body if isinstance(n, ast.ClassDef) and n.name in DRAWN.get(path, ())]
+    methods = (n for value in shown for n in value.body if isinstance(n, ast.FunctionDef))
+    names = [name for method in methods for name in imported(method) if name.startswith("evalign.")]
+    assert all(name.startswith("evalign.render.") for name in names)
+    return names
+
+
 def own_imports() -> Iterator[tuple[str, str]]:
-    """(path, part of evalign that it imports); without the one exception: values that draw themselves."""
-    for path, tree in modules():
-        drawing = []
-        if path in DRAWN:
-            shown = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name in DRAWN[path]]
-            methods = (n for value in shown for n in value.body if isinstance(n, ast.FunctionDef))
-            drawing = [name for method in methods for name in imported(method)]
-            drawing = [name for name in drawing if name.startswith("evalign.")]
-            assert all(name.startswith("evalign.render.") for name in drawing)
-        for name in imported(tree):
-            if name.startswith("evalign.") and name not in drawing:
-                yield path, name.split(".")[1]
+    """(path, part of evalign that it imports)."""
+    for path, name in imports():
+        if name.startswith("evalign.") and name not in drawing(path):
+            yield path, name.split(".")[1]
 
 
 def test_every_part_has_a_level():
-    assert {part(path) for path, _ in modules()} <= set(LEVEL)
+    assert {part(path) for path in modules()} <= set(LEVEL)
 
 
 def test_imports_point_down():
@@ -101,21 +115,18 @@ def test_no_two_parts_import_each_other():
 
 
 def test_torch_is_imported_only_where_it_is_meant_to_be():
-    heavy = ("torch", "transformers")
-    found = {path for path, tree in modules() for name in imported(tree) if name.split(".")[0] in heavy}
+    found = importing("torch", "transformers")
     assert "encoders/torch_hf.py" in found
     assert {path for path in found if path not in TORCH_FILES and not path.startswith(TORCH_FOLDERS)} == set()
 
 
 def test_the_web_framework_is_imported_only_in_the_server():
-    web = ("fastapi", "starlette", "uvicorn", "pydantic")
-    found = {path for path, tree in modules() for name in imported(tree) if name.split(".")[0] in web}
+    found = importing("fastapi", "starlette", "uvicorn", "pydantic")
     assert {part(path) for path in found} == {"server"}
 
 
 def test_ray_is_imported_only_in_its_engine():
-    found = {path for path, tree in modules() for name in imported(tree) if name.split(".")[0] == "ray"}
-    assert found == {"batch/ray_cluster.py", "batch/ray_engine.py"}
+    assert importing("ray") == {"batch/ray_cluster.py", "batch/ray_engine.py"}
 
 
 @pytest.mark.parametrize("name", evalign.__all__)

@@ -24,6 +24,7 @@ def test_rouge1_on_summeval(real_rows):
     assert found == pytest.approx([0.169, 0.160, 0.116, 0.328], abs=0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spec", "cs", "de"), [("bleu", 0.557, 0.454), ("chrf", 0.657, 0.469)])
 def test_sentence_scores_on_wmt16(real_rows, spec, cs, de):
     rows = real_rows("wmt16_daseg")
@@ -34,6 +35,7 @@ def test_sentence_scores_on_wmt16(real_rows, spec, cs, de):
     assert [found["cs-en"].value, found["de-en"].value] == pytest.approx([cs, de], abs=0.01)
 
 
+@pytest.mark.slow
 def test_rouge_on_realsumm(real_rows):
     """The authors ran ROUGE-1.5.5 with -m on sentences marked <t>; some texts were published otherwise than scored."""
     rows = real_rows("realsumm_author_scores")

@@ -448,6 +448,7 @@ def test_swaps_are_drawn_once_for_all_pairs_of_systems(monkeypatch):
     assert (found == agreement._better(scores, judged, Resampling(samples=60, seed=987))).all()
 
 
+@pytest.mark.slow
 def test_the_command_as_it_is(capsys, tmp_path, model):
     code, out, err = command(capsys, tmp_path / "out", "--models", model, "--epochs", "1")
     assert (code, err) == (0, "")

@@ -429,6 +429,7 @@ def rows_file(path, count, source=True):
     return str(path)
 
 
+@pytest.mark.slow
 def test_data_without_sources(tmp_path, cache, capsys):
     data = rows_file(tmp_path / "plain.jsonl", 6, source=False)
     assert command("--models", "fake", "--data", data, folder=tmp_path / "out") == 3
