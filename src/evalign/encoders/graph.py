@@ -269,8 +269,8 @@ class _Builder:
             self.constant(scales * np.float32(scale), names[1])
             self.constant(self._place(f"{base}.bias").read() * np.float32(scale), names[2])
         rows, row_scales = self._quantized_rows(value)
-        scale, zero = self.constant(np.array(1, np.float32)), self.constant(np.array(ACTIVATION_ZERO, np.uint8))
-        product = self.node("MatMulIntegerToFloat", rows, names[0], scale, names[1], zero, domain="com.microsoft")
+        unit, zero = self.constant(np.array(1, np.float32)), self.constant(np.array(ACTIVATION_ZERO, np.uint8))
+        product = self.node("MatMulIntegerToFloat", rows, names[0], unit, names[1], zero, domain="com.microsoft")
         return self.node("Add", self.node("Mul", product, row_scales), names[2])
 
     def _quantized_rows(self, value: str) -> tuple[str, str]:
