@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 NETWORK = "<!-- needs the network -->"
+DECIMALS = r"(?<![\d.])\d+\.\d{3,}(?![\d.]*\.\d)"
 BLOCK = re.compile(rf"^({NETWORK}\n)?```(\w+)\n(.*?)^```$", re.S | re.M)
 
 
@@ -49,7 +50,19 @@ def python_blocks(page: str, language: str) -> list[str]:
 
 
 def agree(shown: str, printed: str) -> bool:
-    """Whether the output is the page's: blanks at the ends of lines apart, and whatever `...` stands for."""
+    """Whether the output is the page's: blanks at the ends of lines apart, and whatever `...` stands for.
+
+    The last of three decimals or more may differ by one: another processor rounds another way.
+    """
     shown, printed = ("\n".join(line.rstrip() for line in text.strip().splitlines()) for text in (shown, printed))
-    pattern = r"(?s:.*?)".join(map(re.escape, shown.split("...")))
-    return not shown or re.fullmatch(pattern, printed) is not None
+    parts = shown.split("...")
+    pattern = r"(?s:.*?)".join(rf"({DECIMALS})".join(map(re.escape, re.split(DECIMALS, part))) for part in parts)
+    found = re.fullmatch(pattern, printed)
+    expected = [number for part in parts for number in re.findall(DECIMALS, part)]
+    return not shown or (found is not None and all(map(_one_apart, expected, found.groups())))
+
+
+def _one_apart(shown: str, printed: str) -> bool:
+    """Whether two decimal fractions of the same length differ by no more than one in their last place."""
+    whole = [int(number.replace(".", "")) for number in (shown, printed)]
+    return len(shown.partition(".")[2]) == len(printed.partition(".")[2]) and abs(whole[0] - whole[1]) <= 1

@@ -65,6 +65,7 @@ def test_a_bar_and_one_line_after_ctrl_c(folder, command):
         [sys.executable, "-m", "evalign", *command.split()],
         cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=other, text=True,
         env=os.environ | {"TERM": "xterm", "COLUMNS": "120"}, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore Ctrl-C
     ) as process:  # fmt: skip
         os.close(other)
         try:
