@@ -43,7 +43,7 @@ GROUPS = {  # data sets that are left out together
     "summeval": ("summeval",),
     "ted21": ("ted21_ende_mqm", "ted21_zhen_mqm"),
 }
-TRAINING = ("wmt15_daseg", "wmt16_daseg", "wmt21_da_toen:2500:0.5", "stsb_en_dev:800:0.5")
+TRAINING = ("wmt15_daseg", "wmt16_daseg", "wmt19_darr_kk-en:2500:0.5", "stsb_en_dev:800:0.5")
 LAYERS = {"minilm": "4+6", "mpnet": "7+10"}
 RESAMPLING = Resampling(samples=1000)
 FEWEST_RATINGS = 2
