@@ -3,7 +3,7 @@
     python benchmarks/graded_pairs.py wmt15_daseg wmt21_da_toen --out pairs.jsonl --pairs 4000
 
 Each drawn sentence (a reference of the data sets, up to 25 words) is paired with one of its 64 nearest neighbours, near
-ones more often; every fourth with its translation, every eighth with the first half of that. Pairs are rated by the
+ones more often; every eighth with its translation, every eighth with the first half of that. Pairs are rated by the
 cosine of all-mpnet-base-v2's sentence vectors. No human rating is read: `human` in the file is that cosine.
 `benchmarks/adapters.py` trains on such a file as on any other.
 """
@@ -42,10 +42,9 @@ def graded(translated: dict[str, str], pairs: int, seed: int) -> list[dict]:
             words = translated[texts[place]].split()
             other = " ".join(words[: len(words) // 2] if number % 8 == 0 else words)
         rows.append({"id": f"graded.{number}", "candidate": other, "references": [texts[place]]})
-    first, second = sentence_vectors([row["candidate"] for row in rows]), vectors
-    places = {text: place for place, text in enumerate(texts)}
-    for row, vector in zip(rows, first, strict=True):
-        row["human"] = round(float(vector @ second[places[row["references"][0]]]), 4)
+    by_text = dict(zip(texts, vectors, strict=True))
+    for row, vector in zip(rows, sentence_vectors([row["candidate"] for row in rows]), strict=True):
+        row["human"] = round(float(vector @ by_text[row["references"][0]]), 4)
     return rows
 
 
@@ -68,7 +67,8 @@ def main() -> None:
     with whole_file(given.out) as stream:
         stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     shares = np.percentile([row["human"] for row in rows], [5, 25, 50, 75, 95])
-    print(f"{given.out}: {len(rows)} pairs, cosines at 5, 25, 50, 75, 95%: {', '.join(f'{one:.2f}' for one in shares)}")
+    shown = ", ".join(f"{share:.2f}" for share in shares)
+    print(f"{given.out}: {len(rows)} pairs, cosines at 5, 25, 50, 75, 95%: {shown}")
 
 
 if __name__ == "__main__":

@@ -78,15 +78,12 @@ def like(array: np.ndarray[Any, Any], example: Array) -> Array:
     return array if xp is np else xp.from_numpy(array).to(example.device)
 
 
-def top_two(array: Array, first: Array | None = None) -> tuple[Array, Array, Array, Array]:
-    """Best value and index, second best value and index, along the last axis.
-
-    `first` is the index of the best where ties matter; without it the lowest index wins.
-    """
+def top_two(array: Array) -> tuple[Array, Array, Array, Array]:
+    """Best value and index, second best value and index, along the last axis; of equal ones the lowest index."""
     xp = namespace(array)
     rows = array.reshape(-1, array.shape[-1])
     place = indices(rows, len(rows))
-    first = xp.argmax(rows, axis=-1) if first is None else first.reshape(-1)
+    first = xp.argmax(rows, axis=-1)
     rest = rows.copy() if xp is np else rows.clone()
     rest[place, first] = -np.inf
     second = xp.argmax(rest, axis=-1)

@@ -2,9 +2,10 @@
 
     score = output layer of (P, R, F1) of one similarity matrix, layers averaged, tokens weighed by importance
 
-A rated pair costs weight * (score - rating)^2, with the best of several references; an ordered one
-weight * log(1 + exp(worse - better)). Texts of other pairs, damaged copies and opposites cost (score - ceiling)^2 above
-a ceiling. Every term belongs to one pair, so that the parts of a batch add up to the whole.
+A rated pair costs weight * (slope * score + offset - rating)^2, both of its file, with the best of several references;
+an ordered one weight * log(1 + exp(worse - better)). Texts of other pairs, damaged copies and opposites cost
+weight * (score - ceiling)^2 above a ceiling. Every term belongs to one pair, so that the parts of a batch add up to the
+whole.
 """
 
 from __future__ import annotations
