@@ -33,6 +33,7 @@ TENSORS, INDEX = "adapter.safetensors", "adapter.json"
 IMPORTANCE = "importance"
 FIELDS = ("precision", "recall", "f1")  # what the output layer reads
 UNRELATED = -2.0  # deviations of the ratings that a text of another pair may reach in training
+LOW = 10.0  # of 100: below it, a score approaches 0 and does not cross it
 MAKE = "make one: evalign train --adapter 8"
 
 
@@ -82,9 +83,13 @@ class OutputLayer:
         return slopes / total, 1 - max(top - UNRELATED, 1e-9) / total
 
     def percent(self, fields: Floats) -> Floats:
-        """From 0, unrelated text, to 100, the reference itself: 100 (mean - unrelated) / (1 - unrelated)."""
+        """From 0, unrelated text, to 100, the reference itself: x = 100 (mean - unrelated) / (1 - unrelated).
+
+        Below LOW it is LOW exp(x / LOW - 1), which goes on without a kink and keeps the order of the worst texts.
+        """
         weights, unrelated = self.mean
-        return np.asarray(100 * np.clip((fields @ weights - unrelated) / (1 - unrelated), 0, 1))
+        straight = np.minimum(100 * (fields @ weights - unrelated) / (1 - unrelated), 100)
+        return np.where(straight >= LOW, straight, LOW * np.exp(np.minimum(straight, LOW) / LOW - 1))
 
 
 @dataclass(frozen=True, eq=False)

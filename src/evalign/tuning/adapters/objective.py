@@ -4,8 +4,8 @@
 
 A rated pair costs weight * (slope * score + offset - rating)^2, both of its file, with the best of several references;
 an ordered one weight * log(1 + exp(worse - better)). Texts of other pairs, damaged copies and opposites cost
-weight * (score - ceiling)^2 above a ceiling. Every term belongs to one pair, so that the parts of a batch add up to the
-whole.
+weight * (score - ceiling)^2 above a ceiling, and teach the encoder and the importance only. Every term belongs to one
+pair, so that the parts of a batch add up to the whole.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evalign.encoders.adapter import FIELDS, UNRELATED
+from evalign.encoders.adapter import FIELDS, UNRELATED, OutputLayer
 from evalign.errors import InputError
 from evalign.losses import AlignmentLoss
 from evalign.matching.soft import DEFAULTS
 from evalign.tuning.adapters.damage import damaged
-from evalign.tuning.adapters.opposites import opposite
+from evalign.tuning.adapters.opposites import answered, opposite
 from evalign.tuning.adapters.settings import AdapterSettings
 from evalign.tuning.rated_pairs import RatedPair
 from evalign.tuning.trainee import torch
@@ -35,22 +35,25 @@ Tensor = torch.Tensor
 FITTED = 500  # pairs that the output layer is fitted to before the first step: it has four numbers
 SMALLEST = 0.02  # of a fitted weight: one of 0 would hardly move
 SLOPES = 0.2, 5.0  # bounds of a file's slope before the first step
-OPPOSITE = -1.5  # deviations of the ratings that the opposite of a text may reach
+OPPOSITE = 0.3  # of a pair's score above unrelated text, which it may keep when one text is turned into its opposite
 LONGEST_OPPOSED = 25  # words: of a longer text, one negated verb changes a part
-VERSION = 2  # of the losses: grows when the same pairs would cost something else
+VERSION = 4  # of the losses: grows when the same pairs would cost something else
 TOGETHER = 4  # pairs of a reference that follow each other; more would make the pairs of a batch too alike
 Compared = tuple[str, str]  # candidate and reference
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Two texts whose score costs weight * (score - ceiling)^2 above a ceiling: a number, or `drop` below a pair's."""
+    """Two texts whose score costs weight * (score - ceiling)^2 above a ceiling.
+
+    The ceiling is UNRELATED + share * (score of a pair - UNRELATED) - drop.
+    """
 
     texts: Compared
     weight: float
-    ceiling: float = 0.0
-    below: int | None = None  # the place of that pair in its part
+    share: float = 0.0
     drop: float = 0.0
+    of: int | None = None  # the place of that pair in its part; None: a text with itself
 
 
 class MatchingObjective:
@@ -65,8 +68,8 @@ class MatchingObjective:
 
         Every file has a zero and a slope of its own: the average translation is closer to its reference than the
         average pair of sentences to each other, whatever their ratings, and a deviation of its ratings is a smaller
-        step. Fields are standardised first. Without this start, the first steps would move the encoder to mend the
-        scale.
+        step. The first file's are 0 and 1: scores are on its scale. Fields are standardised first. Without this start,
+        the first steps would move the encoder to mend the scale.
         """
         from scipy.optimize import nnls
 
@@ -78,20 +81,17 @@ class MatchingObjective:
         weights = np.sqrt([pair.weight for pair in sample])
         ordered = np.array([bool(pair.worse) for pair in sample])
         ratings = np.array([pair.similarity for pair in sample])
-        own = np.eye(len(self._trainee.offsets))[[pair.file for pair in sample]] * ~ordered[:, None]
+        own = np.eye(len(self._trainee.raw_offsets))[[pair.file for pair in sample]] * ~ordered[:, None]
         standard = np.where(ordered[:, None], first - worse, first - means) / scales
         wanted = np.where(ordered, 1.0, ratings)
         columns = np.concatenate([standard, own, -own], axis=1)  # a file's zero may lie on either side
         fitted = nnls(columns * weights[:, None], wanted * weights)[0]
-        slopes = np.maximum(fitted[: len(FIELDS)], SMALLEST)
-        intercept, offsets, file_slopes = _by_file(standard @ slopes, wanted, own)
-        with torch.no_grad():
-            self._trainee.means.copy_(torch.from_numpy(means))
-            self._trainee.scales.copy_(torch.from_numpy(scales))
-            self._trainee.raw_weights.copy_(torch.from_numpy(np.log(np.expm1(slopes))))  # of softplus
-            self._trainee.intercept.fill_(intercept)
-            self._trainee.offsets.copy_(torch.from_numpy(offsets))
-            self._trainee.raw_slopes.copy_(torch.from_numpy(np.log(file_slopes)))
+        of_fields = np.maximum(fitted[: len(FIELDS)], SMALLEST)
+        offsets, slopes = _by_file(standard @ of_fields, wanted, own)
+        of_fields, slopes = of_fields * slopes[0], slopes / slopes[0]  # the first file sets the scale of scores
+        lists = [tuple(map(float, values)) for values in (means, scales, of_fields)]
+        output = OutputLayer(lists[0], lists[1], lists[2], float(offsets[0]))
+        self._trainee.start_output(output, offsets - slopes * offsets[0], slopes)
 
     def order(self, pairs: Sequence[RatedPair], source: np.random.Generator) -> Sequence[int]:
         """Any order of runs of up to TOGETHER pairs with the same reference, which a batch then reads once."""
@@ -144,7 +144,7 @@ class MatchingObjective:
         compared = [(text, reference) for text, others in judged for reference in others]
         fields = self._matched(compared + [down.texts for down in held], read)
         picks = _best(fields, [len(others) for _, others in judged])
-        scores = self._trainee.scores(fields[[*picks, *range(len(compared), len(fields))]])
+        scores = self._trainee.scores(fields[picks])
         below = iter(scores[len(chosen) : len(judged)])
         rated = self._trainee.ratings(scores[: len(chosen)], [pair.file for pair in chosen])
         terms = [
@@ -153,9 +153,11 @@ class MatchingObjective:
             else pair.weight * (rating - pair.similarity) ** 2
             for pair, score, rating in zip(chosen, scores, rated, strict=False)
         ]
-        own = scores.detach()
-        for down, score in zip(held, scores[len(judged) :], strict=True):
-            ceiling = down.ceiling if down.below is None else own[down.below] - down.drop
+        own, itself = scores.detach(), self._trainee.scores(torch.ones_like(fields[:1]))[0].detach()
+        held_scores = self._trainee.scores(fields[len(compared) :], learning=False)  # or all scores would be held down
+        for down, score in zip(held, held_scores, strict=True):
+            whole = itself if down.of is None else own[down.of]
+            ceiling = UNRELATED + down.share * (whole - UNRELATED) - down.drop
             terms.append(down.weight * (score - ceiling).clamp(min=0) ** 2)
         return torch.stack(terms).sum()
 
@@ -169,20 +171,24 @@ class MatchingObjective:
             pair, following = pairs[place], (*pairs[place + 1 :], *pairs[:place])
             other = next((other for other in following if not set(pair.texts) & set(other.texts)), None)
             if self._settings.negatives and other:
-                held.append(Held((pair.first, other.second), self._settings.negatives, UNRELATED))
+                held.append(Held((pair.first, other.second), pair.weight * self._settings.negatives))
             if self._settings.damage and other and _first_of_reference(pairs, place):
                 copy = damaged(pair.first, other.second, np.random.default_rng([*seed, place]))
                 if copy:
                     texts = (copy.text, pair.second)
-                    held.append(Held(texts, self._settings.damage, below=number, drop=copy.drop))
-            held += [Held(both, self._settings.opposites, OPPOSITE) for both in self._opposed(pairs, place)]
+                    held.append(Held(texts, pair.weight * self._settings.damage, 1.0, copy.drop, number))
+            held += self._opposed(pairs, place, number)
         return held
 
-    def _opposed(self, pairs: Sequence[RatedPair], place: int) -> list[Compared]:
-        """One text of the pair with the opposite of the other, and the reference with its own."""
+    def _opposed(self, pairs: Sequence[RatedPair], place: int, number: int) -> list[Held]:
+        """One text of the pair with the opposite of the other, and the reference, or a yes before it, with its own."""
         pair, (candidate, reference) = pairs[place], self._opposites(pairs, place)
-        compared = [(candidate, pair.second), (pair.first, reference), (reference, pair.second)]
-        return [(first, second) for first, second in compared if first and second]
+        itself = answered(reference, pair.second) if reference and place % 2 else (reference, pair.second)
+        compared = [((candidate, pair.second), number), ((pair.first, reference), number), (itself, None)]
+        if not place and self._settings.opposites:
+            compared.append((answered("", ""), None))
+        weight = pair.weight * self._settings.opposites
+        return [Held(texts, weight, OPPOSITE, of=whole) for texts, whole in compared if all(texts)]
 
     def _both_opposed(self, pairs: Sequence[RatedPair], part: range) -> list[RatedPair]:
         """Pairs of which both texts were turned into their opposites: as good as before."""
@@ -227,21 +233,18 @@ class MatchingObjective:
         return torch.stack([scores.precision, scores.recall, scores.f1], dim=-1)
 
 
-def _by_file(fitted: Floats, wanted: Floats, own: Floats) -> tuple[float, Floats, Floats]:
-    """Intercept, offsets and slopes (files,) with wanted = offset + slope * (intercept + fitted), by least squares.
+def _by_file(fitted: Floats, wanted: Floats, own: Floats) -> tuple[Floats, Floats]:
+    """Offsets and slopes (files,) with wanted = offset + slope * fitted, by least squares.
 
-    `own` (pairs, files) marks the rated pairs of each file. The offsets' mean is 0, the slopes' geometric mean 1.
+    `own` (pairs, files) marks the rated pairs of each file; one without any gets 0 and 1.
     """
-    slopes, middles = np.ones(own.shape[1]), np.zeros((own.shape[1], 2))
+    offsets, slopes = np.zeros(own.shape[1]), np.ones(own.shape[1])
     for file, of_file in enumerate(own.T > 0):
         if of_file.any():
-            middles[file] = fitted[of_file].mean(), wanted[of_file].mean()
-            scores, ratings = fitted[of_file] - middles[file, 0], wanted[of_file] - middles[file, 1]
+            scores, ratings = fitted[of_file] - fitted[of_file].mean(), wanted[of_file] - wanted[of_file].mean()
             slopes[file] = np.clip(scores @ ratings / max(scores @ scores, 1e-9), *SLOPES)
-    slopes /= np.exp(np.log(slopes).mean())
-    offsets = middles[:, 1] - slopes * middles[:, 0]
-    intercept = float(offsets.mean() / slopes.mean())
-    return intercept, offsets - slopes * intercept, slopes
+            offsets[file] = wanted[of_file].mean() - slopes[file] * fitted[of_file].mean()
+    return offsets, slopes
 
 
 def _first_of_reference(pairs: Sequence[RatedPair], place: int) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-VERSION = 1  # of the rules: grows when the same text would get another opposite
+VERSION = 2  # of the rules: grows when the same text would get another opposite
 NEGATIONS = ("not", "never", "no", "nicht", "nie", "kein", "keine")
 UNCLEAR = ("nobody", "none", "nothing", "neither", "without", "niemand", "nichts", "ohne")  # negated in another way
 AUXILIARIES = {
@@ -47,6 +47,11 @@ def opposite(text: str) -> str | None:
         return None
     changed = _answered(words) or _affirmed(words) or _negated(words)
     return " ".join(changed) if changed else None
+
+
+def answered(negative: str, affirmative: str) -> tuple[str, str]:
+    """A no before the one text, a yes before the other: answers to the same question."""
+    return (f"No, {negative}", f"Yes, {affirmative}") if affirmative else ("No", "Yes")
 
 
 def _answered(words: list[str]) -> list[str] | None:

@@ -2,7 +2,8 @@
 
 The encoder's own weights stay as they are. Trained are, for every linear layer that the chosen layers depend on, down
 (rank, inputs) and up (outputs, rank), of which up is 0 at first, so that training starts at the plain metric; the token
-importance; and the output layer. There is no dropout: what is trained is the score itself.
+importance; and the output layer. There is no dropout: what is trained is the score itself. Importance and output layer
+are few numbers and have far to go: what the optimizer changes is a tenth of them.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ from evalign.tuning.adapters import damage, objective, opposites
 from evalign.tuning.adapters.settings import AdapterSettings
 from evalign.tuning.text_model import TextModel
 from evalign.tuning.trainee import Objective, torch
+from evalign.types import Floats
 
 Tensor = torch.Tensor
+FAST = 10  # how many times faster than the low-rank changes importance and output layer learn
 PROBE = 3  # tokens of the text that shows which linear layers are used
 
 
@@ -60,9 +63,9 @@ class AdapterTrainee:
         self._changes = self._add_changes()
         width = int(self._texts.model.config.hidden_size)
         zeros, ones = torch.zeros(len(FIELDS), device=device), torch.ones(len(FIELDS), device=device)
-        self.importance = torch.nn.Parameter(torch.zeros(len(self.layers), width, device=device))
-        self.raw_weights, self.intercept = torch.nn.Parameter(zeros.clone()), torch.nn.Parameter(zeros[:1].clone())
-        self.offsets = torch.nn.Parameter(torch.zeros(files, device=device))  # of each file's ratings, as are
+        self.raw_importance = torch.nn.Parameter(torch.zeros(len(self.layers), width, device=device))
+        self.raw_weights, self.raw_intercept = torch.nn.Parameter(zeros.clone()), torch.nn.Parameter(zeros[:1].clone())
+        self.raw_offsets = torch.nn.Parameter(torch.zeros(files, device=device))  # of each file's ratings, as are
         self.raw_slopes = torch.nn.Parameter(torch.zeros(files, device=device))  # these; no metric needs them
         self.means, self.scales = zeros, ones  # fitted before the first step, then fixed
         rules = f"{damage.VERSION}.{opposites.VERSION}.{objective.VERSION}"
@@ -90,9 +93,14 @@ class AdapterTrainee:
             for name, pair in self._changes.items()
             for part, tensor in zip(("down", "up"), pair, strict=True)
         }
-        output = {"importance": self.importance, "output.weights": self.raw_weights, "output.intercept": self.intercept}
-        fixed = {"output.means": self.means, "output.scales": self.scales}
-        return changes | output | {"offsets": self.offsets, "slopes": self.raw_slopes} | fixed
+        few = {
+            "importance": self.raw_importance,
+            "output.weights": self.raw_weights,
+            "output.intercept": self.raw_intercept,
+            "offsets": self.raw_offsets,
+            "slopes": self.raw_slopes,
+        }
+        return changes | few | {"output.means": self.means, "output.scales": self.scales}
 
     def train(self, mode: bool = True) -> object:
         """Nothing differs between training and scoring."""
@@ -113,23 +121,44 @@ class AdapterTrainee:
             tuple(tensor.double().tolist()) for tensor in (self.means, self.scales, self.output_weights().detach())
         )
         means, scales, weights = lists
-        return OutputLayer(means, scales, weights, float(self.intercept.detach()))
+        return OutputLayer(means, scales, weights, float(FAST * self.raw_intercept.detach()))
+
+    def start_output(self, output: OutputLayer, offsets: Floats, slopes: Floats) -> None:
+        """Sets the output layer, and the offset and slope of every file, before the first step."""
+        with torch.no_grad():
+            self.means.copy_(torch.tensor(output.means))
+            self.scales.copy_(torch.tensor(output.scales))
+            self.raw_weights.copy_(torch.tensor(output.weights).expm1().log() / FAST)  # of softplus
+            self.raw_intercept.fill_(output.intercept / FAST)
+            self.raw_offsets.copy_(torch.from_numpy(offsets / FAST))
+            self.raw_slopes.copy_(torch.from_numpy(np.log(slopes) / FAST))
+
+    @property
+    def importance(self) -> Tensor:
+        """(layers, width): a token weighs exp of its product with the unit vectors."""
+        return FAST * self.raw_importance
 
     def output_weights(self) -> Tensor:
         """Never negative, whatever the optimizer does."""
-        return torch.nn.functional.softplus(self.raw_weights)
+        return torch.nn.functional.softplus(FAST * self.raw_weights)
 
     def ratings(self, scores: Tensor, files: Sequence[int]) -> Tensor:
         """(n,) what the raters of these files should have said of texts with these scores: slope * score + offset.
 
-        Of one file both are fixed, for the output layer has its own; of several their means are.
+        Those of the first file are 1 and 0: the output layer has its scale.
         """
-        slopes, offsets = (self.raw_slopes - self.raw_slopes.mean()).exp(), self.offsets - self.offsets.mean()
-        return scores * slopes[list(files)] + offsets[list(files)]
+        slopes, offsets = (FAST * (raw - raw[:1]) for raw in (self.raw_slopes, self.raw_offsets))
+        return scores * slopes.exp()[list(files)] + offsets[list(files)]
 
-    def scores(self, fields: Tensor) -> Tensor:
-        """(..., 3) precision, recall, F1 -> (...,) on the scale of the standardised ratings."""
-        return self.intercept + (fields - self.means) @ (self.output_weights() / self.scales)
+    def scores(self, fields: Tensor, learning: bool = True) -> Tensor:
+        """(..., 3) precision, recall, F1 -> (...,) on the scale of the standardised ratings.
+
+        Unless the output layer is `learning`, no gradient reaches it.
+        """
+        intercept, weights = FAST * self.raw_intercept, self.output_weights()
+        if not learning:
+            intercept, weights = intercept.detach(), weights.detach()
+        return intercept + (fields - self.means) @ (weights / self.scales)
 
     def read(self, texts: Sequence[str]) -> dict[str, ReadText]:
         """Every distinct text, encoded once beside texts of like length."""
