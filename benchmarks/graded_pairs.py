@@ -5,8 +5,8 @@
 Each drawn sentence (a reference of the data sets, up to 25 words) is paired with one of its 64 nearest neighbours, near
 ones more often; every eighth with its translation, every eighth with the first half of that. Pairs are rated by the
 cosine of all-mpnet-base-v2's sentence vectors, pairs in other languages by that of what they were translated from. No
-human rating is read: `human` in the file is that cosine.
-`benchmarks/adapters.py` trains on them (`--train graded:2000`).
+human rating is read: `human` in the file is that cosine. `benchmarks/adapters.py` trains on such a file as on any
+other.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def translations(names: Sequence[str]) -> list[Sentence]:
 def graded(sentences: Sequence[Sentence], pairs: int, seed: int) -> list[dict]:
     """Rows with the cosine as rating."""
     source = np.random.default_rng(seed)
-    vectors, rows, others = sentence_vectors([one.english for one in sentences]), [], []
+    vectors, rows, others = sentence_vectors([sentence.english for sentence in sentences]), [], []
     places = source.permutation(len(sentences)).tolist()[:pairs]
     for number, place in enumerate(places):
         near = np.argsort(-(vectors @ vectors[place]), kind="stable")[1 : NEIGHBOURS + 1]
