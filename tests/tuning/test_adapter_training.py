@@ -233,9 +233,9 @@ def test_held_down_texts_score_lower_than_without(tiny, tmp_path):
     means = []
     for negatives in (0.0, 1.0):
         model = trainee(tiny("bert"), negatives=negatives)
-        fit(model, rated_pairs(32), PLAN, tmp_path / str(negatives))
+        fit(model, rated_pairs(32), replace(PLAN, epochs=8), tmp_path / str(negatives))
         means.append(model.objective("").compared(apart, 8)[0].mean())
-    assert means[1] < means[0] - 0.05
+    assert means[1] < means[0] - 0.2
 
 
 def test_a_rate_that_is_too_high_is_said_in_one_sentence(tiny, tmp_path):
