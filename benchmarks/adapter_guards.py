@@ -2,15 +2,14 @@
 
     python benchmarks/adapter_guards.py runs/minilm-wmt16-1a2b3c4d
 
-Scores of an adapter are those of its output layer from 0 (what unrelated texts were held to in training) to 100 (the
-reference itself); of plain bertscore F1, rescaled by the baseline that ships, times 100. benchmarks/negations.tsv has
-50 references, each with a paraphrase and the opposite, written for this table.
+Scores of an adapter are those of the metric `evalign`; of plain bertscore: F1, rescaled,
+times 100. benchmarks/negations.tsv has 50 references, each with a paraphrase and the opposite, written for this table.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,22 +20,32 @@ import evalign
 from evalign.analysis.audit.robustness import TRICKS
 from evalign.encoders.adapter import read_adapter
 from evalign.encoders.pinned_models import known_by_digest
+from evalign.tuning.adapters.damage import RULES
 
 NEGATIONS = Path(__file__).with_name("negations.tsv")
 SHARE = 0.6  # of the paraphrase's score, which the opposite should stay below
 LOW = 20  # what unrelated text should stay below
+LONG = " ".join(f"Sentence {number} of a long report is about topic {number % 17}." for number in range(400))
+ODD = {
+    "empty text": ("", "The cat sat on the mat."),
+    "one word, the same": ("cat", "cat"),
+    "one word, a synonym: feline / cat": ("feline", "cat"),
+    "one word, another: economics / cat": ("economics", "cat"),
+    "Yes / No": ("Yes", "No"),
+    "Russian, a paraphrase": ("Кошка сидела на ковре.", "На ковре сидела кошка."),
+    "Russian, unrelated": ("Поезд опоздал на час.", "На ковре сидела кошка."),
+    "Japanese, unrelated": ("列車は一時間遅れた。", "猫がマットの上に座った。"),
+    "emoji, others": ("\U0001f600\U0001f600", "\U0001f697\U0001f697"),
+    "3,600 words, themselves": (LONG, LONG),
+    "3,600 words, without the second half": (LONG[: len(LONG) // 2], LONG),
+}
 Score = Callable[[Sequence[str], Sequence[str]], np.ndarray]
 
 
 def adapted(folder: str, model: str) -> Score:
-    """0 to 100."""
-    metric, output = evalign.BERTScore(model=model, adapter=folder, threads=1), read_adapter(folder).output
-
-    def score(candidates: Sequence[str], references: Sequence[str]) -> np.ndarray:
-        report = metric.score(candidates, references)
-        return output.percent(np.stack([report[name] for name in report.fields], axis=-1))
-
-    return score
+    """The metric `evalign` with an adapter."""
+    metric = evalign.Evalign(model=model, adapter=folder, threads=1)
+    return lambda candidates, references: metric.score(candidates, references)["score"]
 
 
 def plain(model: str) -> Score:
@@ -60,10 +69,35 @@ def tables(scores: dict[str, Score], pairs: int) -> str:
         moved = [score(tried, references) - start[name] for name, score in scores.items()]
         cells = [f"{one.mean():+.1f}, {(one > 1e-6).sum()} gain, at most {max(0, one.max()):.1f}" for one in moved]
         lines.append(f"| {trick}: {change.about} | {' | '.join(cells)} |")
+    lines += [f"| {label} | {' | '.join(cells)} |" for label, cells in _damaged(scores, start, pairs)]
     lines.append(f"| another reference (95 in 100 below {LOW}) | {' | '.join(_unrelated(scores, pairs))} |")
     lines.append(f"| opposite below {SHARE} of the paraphrase | {' | '.join(_opposites(scores))} |")
+    lines += [f"| {label} | {' | '.join(cells)} |" for label, cells in _odd(scores)]
     head = f"| {pairs} pairs of kk-en | {' | '.join(scores)} |"
     return "\n".join([head, "|---" * (len(scores) + 1) + "|", *lines])
+
+
+def _damaged(
+    scores: dict[str, Score], start: dict[str, np.ndarray], pairs: int
+) -> Iterator[tuple[str, str, list[str]]]:
+    """What the rules that training may use do to those candidates that they apply to."""
+    candidates, references = workloads.mt_pairs(pairs)
+    source = np.random.default_rng(0)
+    for rule in ("number", "name", "clause", "drop"):
+        change = RULES[rule][0]
+        donors = references[7:] + references[:7]
+        copies = [change(text.split(), donor.split(), source) for text, donor in zip(candidates, donors, strict=True)]
+        places = [place for place, words in enumerate(copies) if words and words != candidates[place].split()]
+        changed, against = [" ".join(copies[place]) for place in places], [references[place] for place in places]
+        moved = [score(changed, against) - start[name][places] for name, score in scores.items()]
+        cells = [f"{one.mean():+.1f}, {(one > 1e-6).sum()} of {len(one)} gain" for one in moved]
+        yield f"{rule}: {change.__doc__}", cells
+
+
+def _odd(scores: dict[str, Score]) -> Iterator[tuple[str, list[str]]]:
+    """Inputs of a kind that no training data has."""
+    for label, (candidate, reference) in ODD.items():
+        yield label, [f"{score([candidate], [reference])[0]:.1f}" for score in scores.values()]
 
 
 def _unrelated(scores: dict[str, Score], pairs: int) -> list[str]:

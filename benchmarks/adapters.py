@@ -1,12 +1,13 @@
 """Do adapters agree better with people on data sets that took no part in their training?
 
-    python benchmarks/adapters.py --work runs                         # every group left out once, MiniLM
-    python benchmarks/adapters.py --work runs --leave-out wmt16 --train wmt15_daseg wmt21_da_toen:1000
+    python benchmarks/adapters.py --work runs                         # the adapter that ships for MiniLM
+    python benchmarks/adapters.py --work runs --leave-out wmt16 --train wmt15_daseg wmt16_daseg stsb_en_dev:800:0.5
 
-For every group of data sets, an adapter is trained on the others (`evalign train --adapter`) and scores the group.
-Reported are plain bertscore at its tuned layer (and at the adapter's layers), F1 with the adapter, and its output
-layer, with 95% bootstrap intervals of each and of the difference to plain: mean Pearson over language pairs into
-English for WMT16, tau for the ordered pairs of WMT19, Pearson otherwise (SummEval: the mean of its four aspects).
+An adapter is trained on some data sets (`evalign train --adapter`) and scores those groups that it did not see; or a
+group is left out of the training and scored.
+Reported are plain bertscore, sbert, chrF and the metric `evalign` with the adapter, with 95% bootstrap intervals of
+each and of the difference to bertscore: mean Pearson over language pairs into English for WMT16, tau for the ordered
+pairs of WMT19, Pearson otherwise (SummEval: the mean of its four aspects).
 Finished trainings and scores stay in the work folder; what was stopped goes on there.
 """
 
@@ -20,9 +21,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import graded_pairs
 import numpy as np
 import rated
-from recipe import Draws, mean, shown
 
 import evalign
 from evalign.atomic_files import whole_file
@@ -43,12 +44,29 @@ GROUPS = {  # data sets that are left out together
     "summeval": ("summeval",),
     "ted21": ("ted21_ende_mqm", "ted21_zhen_mqm"),
 }
-TRAINING = ("wmt15_daseg", "wmt16_daseg", "wmt19_darr_kk-en:2500:0.5", "stsb_en_dev:800:0.5")
-LAYERS = {"minilm": "4+6", "mpnet": "7+10"}
+GRADED = ("wmt15_daseg", "wmt21_da_toen")  # whose sentences make the set `graded`: pairs that graded_pairs.py rates
+ANCHORS = ("wmt15_daseg", "mlqe_ende_dev")  # what was translated into English or out of it, in its other language
 RESAMPLING = Resampling(samples=1000)
 FEWEST_RATINGS = 2
 LONGEST = 40  # words of a text: the time goes into tokens
-FIELDS = ("precision", "recall", "f1")
+Draws = tuple[float, np.ndarray]  # a value, and the same on resamples
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the adapter of a model that ships was trained."""
+
+    layer: str
+    rank: int
+    epochs: int
+    opposites: float
+    sets: tuple[str, ...]
+
+
+PLANS = {
+    "minilm": Plan("4+6", 16, 3, 0.2, ("wmt15_daseg", "graded:1200:0.15")),
+    "mpnet": Plan("5+8", 8, 2, 0.1, ("wmt15_daseg", "graded:600:0.15")),
+}
 
 
 @dataclass(frozen=True)
@@ -60,6 +78,14 @@ class Study:
     plan: TrainingPlan
     sets: dict[str, tuple[int, float]]  # to train on: how many rows at most (0: all), and what each counts
     work: Path
+    anchored: bool = True
+
+
+def anchors() -> list[str]:
+    """Texts in other languages than English, of up to 25 words: sources of translations, or translations."""
+    lines = [line for name in ANCHORS for line in rated.records(name)]
+    texts = [line["source" if line["lp"].endswith("-en") else "candidate"] for line in lines]
+    return [text for text in dict.fromkeys(texts) if len(text.split()) <= graded_pairs.LONGEST]
 
 
 def drawn(name: str, most: int, seed: int) -> list[dict]:
@@ -67,6 +93,8 @@ def drawn(name: str, most: int, seed: int) -> list[dict]:
 
     Of translations those into English; of WMT21, whose single ratings are noisy, those that two people or more rated.
     """
+    if name == "graded":
+        return graded_pairs.graded(graded_pairs.translations(GRADED), most, seed)
     fit = [
         line
         for line in rated.records(name)
@@ -88,10 +116,7 @@ def training_files(study: Study, group: str) -> tuple[list[str], list[float]]:
     """What `evalign train` reads: a file of every data set that is not of the group, and what it counts."""
     files, weights = [], []
     for name, (most, weight) in study.sets.items():
-        if name.endswith(".jsonl"):  # a file of its own, such as graded_pairs.py makes
-            files.append(name)
-            weights.append(weight)
-        elif name not in GROUPS.get(group, ()):
+        if name not in GROUPS.get(group, ()):
             file = study.work / f"{name}.{most or 'all'}.{study.plan.seed}.jsonl"
             if not file.is_file():
                 with whole_file(file) as stream:
@@ -108,11 +133,12 @@ def trained(study: Study, group: str) -> Path:
 
     files, weights = training_files(study, group)
     data = read_files(files, weights, Columns(), None, None)
-    run = [study.model, asdict(study.settings), asdict(study.plan), data.mapping, study.sets]
+    run = [study.model, asdict(study.settings), asdict(study.plan), data.mapping, study.sets, study.anchored]
     target = study.work / f"{study.model}-{group}-{digest(json.dumps(run))}"
     began, cpu = time.monotonic(), time.process_time()
     watch = Watch(evaluated=print, tell=print)
-    trainee = AdapterTrainee(study.model, study.settings, study.plan.seed, files=len(files))
+    held = anchors() if study.anchored else ()
+    trainee = AdapterTrainee(study.model, study.settings, study.plan.seed, files=len(files), anchors=held)
     done = train_to(target, trainee, data, study.plan, watch, 120.0)
     if not done.found_finished:
         spent = f"{time.process_time() - cpu:.0f} s of CPU, {time.monotonic() - began:.0f} s"
@@ -120,15 +146,14 @@ def trained(study: Study, group: str) -> Path:
     return target
 
 
-def fields(metric: evalign.BERTScore, rows: list[Row], file: Path) -> np.ndarray:
-    """(rows, 3) precision, recall and F1, kept in a file by the metric's signature."""
+def scores(metric: evalign.Metric, rows: list[Row], file: Path) -> np.ndarray:
+    """(rows,) the main field, kept in a file by the metric's signature."""
     scorer = metric.scorer()
     if file.is_file():
         with np.load(file) as kept:
             if str(kept["signature"]) == str(scorer.signature) and len(kept["values"]) == len(rows):
                 return np.asarray(kept["values"])
-    report = metric.report(scorer, rows)
-    values = np.stack([report[name] for name in FIELDS], axis=-1)
+    values = metric.report(scorer, rows)[metric.main]
     with whole_file(file, binary=True) as stream:
         np.savez(stream, signature=np.array(str(scorer.signature)), values=values)
     return values
@@ -164,32 +189,69 @@ def judged(said: rated.Rated, scores: np.ndarray) -> Draws:
     return mean(drawn)
 
 
-def table(study: Study, group: str, names: Sequence[str], every: int, wide: bool) -> str:
-    """One line per data set that took no part in the training, and score."""
-    target, kept = trained(study, group), study.work / "scores"
-    output = read_adapter(str(target)).output
+def mean(drawn: list[Draws]) -> Draws:
+    """Of several values, resample by resample."""
+    return float(np.mean([value for value, _ in drawn])), np.mean([draws for _, draws in drawn], axis=0)
+
+
+def shown(drawn: Draws, plus: str = "") -> str:
+    """The value and its 95% interval."""
+    low, high = np.nanquantile(drawn[1], [0.025, 0.975])
+    return f"{drawn[0]:{plus}.3f} [{low:{plus}.3f}, {high:{plus}.3f}]"
+
+
+def compared(study: Study, adapter: str, wide: bool) -> dict[str, evalign.Metric]:
+    """`bertscore` first, and `evalign` with the adapter; `wide`: every part of it on its own, too."""
     plain = evalign.BERTScore(model=study.model, threads=1)
-    layer = study.settings.layer
-    metrics = {"bertscore": plain} | ({f"bertscore(layer={layer})": replace(plain, layer=layer)} if wide else {})
-    metrics["adapter, F1"] = replace(plain, adapter=str(target))
+    metrics: dict[str, evalign.Metric] = {
+        "bertscore": plain,
+        "sbert": evalign.SBert(model=study.model, threads=1),
+        "chrf": evalign.ChrF(),
+        "evalign": evalign.Evalign(model=study.model, adapter=adapter, threads=1),
+    }
+    if wide:
+        metrics |= {
+            f"bertscore(layer={study.settings.layer})": replace(plain, layer=study.settings.layer),
+            "F1 with the adapter": replace(plain, adapter=adapter),
+            "F1 with the adapter, all tokens alike": replace(plain, adapter=without_importance(adapter)),
+            "F1 of the exact assignment with the adapter": evalign.LiSAScore(
+                model=study.model, adapter=adapter, threads=1
+            ),
+        }
+    return metrics
+
+
+def without_importance(adapter: str) -> str:
+    """The folder of the same adapter, for which all tokens weigh the same."""
+    folder = Path(f"{adapter}.alike")
+    if not folder.exists():
+        folder.mkdir()
+        found = read_adapter(adapter)
+        replace(found, importance=np.zeros_like(found.importance)).save(folder)
+    return str(folder)
+
+
+def table(study: Study, group: str, names: Sequence[str], every: int, wide: bool) -> str:
+    """One line per data set that took no part in the training, and metric."""
+    target, kept = trained(study, group), study.work / "scores"
     lines, seen = [], set(study.sets) - set(GROUPS.get(group, ()))
     seen |= {kin for kins in GROUPS.values() for kin in kins if seen & set(kins)}  # its texts in another language, too
     kept.mkdir(exist_ok=True)
-    for name in names or GROUPS.get(group, ()):
+    every_set = [name for own in GROUPS.values() for name in own if name not in seen]
+    for name in names or GROUPS.get(group, every_set):
         if name in seen:
             raise SystemExit(f"{name}: its texts take part in the training; leave them out")
         said = held_out(name, every)
         found = {
-            kind: fields(metric, said.rows, kept / f"{study.model}.{name}.{every}.{digest(str(metric))}.npz")
-            for kind, metric in metrics.items()
+            kind: scores(metric, said.rows, kept / f"{name}.{every}.{digest(str(metric))}.npz")
+            for kind, metric in compared(study, str(target), wide).items()
         }
-        columns = {kind: values[:, 2] for kind, values in found.items()}
-        columns["adapter, output layer"] = output(found["adapter, F1"])
-        agreements = {kind: judged(said, scores) for kind, scores in columns.items()}
-        start = agreements["bertscore"]
-        for kind, drawn in agreements.items():
+        start = judged(said, found["bertscore"])
+        for kind, values in found.items():
+            drawn = judged(said, values)
             gain = drawn[0] - start[0], drawn[1] - start[1]
-            lines.append(f"| {name} | {len(said.rows)} | {kind} | {shown(drawn)} | {shown(gain, '+')} |")
+            spread = ", ".join(f"{value:.3g}" for value in np.percentile(values, [5, 50, 95]))
+            lines.append(f"| {name} | {len(said.rows)} | {kind} | {shown(drawn)} | {shown(gain, '+')} | {spread} |")
             print(lines[-1], flush=True)
     return "\n".join(lines)
 
@@ -202,32 +264,36 @@ def digest(text: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="folder for adapters and scores")
-    parser.add_argument("--model", choices=LAYERS, default="minilm")
-    parser.add_argument("--leave-out", nargs="+", choices=[*GROUPS, "none"], default=list(GROUPS))
-    parser.add_argument("--train", nargs="+", default=TRAINING, metavar="SET[:ROWS[:WEIGHT]]")
+    parser.add_argument("--model", choices=PLANS, default="minilm")
+    parser.add_argument("--leave-out", nargs="+", choices=[*GROUPS, "none"], default=["none"])
+    parser.add_argument("--train", nargs="+", metavar="SET[:ROWS[:WEIGHT]]")
     parser.add_argument("--judge", nargs="+", default=(), metavar="SET", help="other sets that take no part, too")
     parser.add_argument("--every", type=int, default=1, help="judge one in so many documents")
-    parser.add_argument("--same-layers", action="store_true", help="plain bertscore at the adapter's layers, too")
-    parser.add_argument("--rank", type=int, default=8)
+    parser.add_argument("--wide", action="store_true", help="its layers without it, greedy and assignment with it")
+    parser.add_argument("--rank", type=int)
     parser.add_argument("--layer")
     parser.add_argument("--matching", default="greedy")
-    parser.add_argument("--negatives", type=float, default=0.0)
+    parser.add_argument("--negatives", type=float, default=0.1)
     parser.add_argument("--damage", type=float, default=0.0)
-    parser.add_argument("--opposites", type=float, default=0.0)
-    parser.add_argument("--epochs", type=int, default=ADAPTER_PLAN.epochs)
+    parser.add_argument("--opposites", type=float)
+    parser.add_argument("--no-anchors", action="store_true", help="let tokens of other languages move")
+    parser.add_argument("--epochs", type=int)
     parser.add_argument("--lr", type=float, default=ADAPTER_PLAN.rate)
     parser.add_argument("--seed", type=int, default=ADAPTER_PLAN.seed)
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
-    settings = AdapterSettings(
-        given.rank, given.layer or LAYERS[given.model], given.matching, given.negatives, given.damage, given.opposites
-    )
-    plan = replace(ADAPTER_PLAN, epochs=given.epochs, rate=given.lr, seed=given.seed, dev=0.0, threads=1)
-    said = [[*text.split(":"), "", ""][:3] for text in given.train]
+    ships = PLANS[given.model]
+    rank, layer = given.rank or ships.rank, given.layer or ships.layer
+    opposites = ships.opposites if given.opposites is None else given.opposites
+    settings = AdapterSettings(rank, layer, given.matching, given.negatives, given.damage, opposites)
+    epochs = given.epochs or ships.epochs
+    plan = replace(ADAPTER_PLAN, epochs=epochs, rate=given.lr, seed=given.seed, dev=0.0, threads=1)
+    said = [[*text.split(":"), "", ""][:3] for text in given.train or ships.sets]
     sets = {name: (int(rows or 0), float(weight or 1)) for name, rows, weight in said}
-    study = Study(given.model, settings, plan, sets, given.work)
-    parts = [table(study, group, given.judge, given.every, given.same_layers) for group in given.leave_out]
-    print("\n| data left out | rows | score | agreement | to bertscore |\n|---|---|---|---|---|", *parts, sep="\n")
+    study = Study(given.model, settings, plan, sets, given.work, not given.no_anchors)
+    parts = [table(study, group, given.judge, given.every, given.wide) for group in given.leave_out]
+    head = "| data left out | rows | metric | agreement | to bertscore | scores at 5, 50, 95% |"
+    print(f"\n{head}\n|---|---|---|---|---|---|", *parts, sep="\n")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from evalign.analysis.audit.robustness import TRICKS
 from evalign.matching.registry import MATCHINGS
 
 METRICS = {name: f"bertscore(matching={name})" for name in MATCHINGS} | {"transport": "moverscore", "sbert": "sbert"}
+TRAINED = {"evalign": "evalign"}
 
 
 ATTACKS: dict[str, tuple[str, Callable[[str], str]]] = {
@@ -25,13 +26,15 @@ ATTACKS: dict[str, tuple[str, Callable[[str], str]]] = {
 }
 
 
-def table(candidates: list[str], references: list[str], options: str = "") -> dict[str, dict[str, float]]:
+def table(
+    candidates: list[str], references: list[str], options: str = "", metrics: dict[str, str] = METRICS
+) -> dict[str, dict[str, float]]:
     """Attack -> metric -> mean score; `none` is the untouched text."""
     means: dict[str, dict[str, float]] = {}
     for attack, change in {"none": lambda text: text, **{name: how for name, (_, how) in ATTACKS.items()}}.items():
         attacked = [change(text) for text in candidates]
         means[attack] = {}
-        for name, spec in METRICS.items():
+        for name, spec in metrics.items():
             metric = evalign.metric(f"{spec[:-1]}, {options})" if options and spec.endswith(")") else
                                     f"{spec}({options})" if options else spec)  # fmt: skip
             report = metric.score(attacked, references)
@@ -40,10 +43,10 @@ def table(candidates: list[str], references: list[str], options: str = "") -> di
 
 
 def markdown(means: dict[str, dict[str, float]]) -> str:
-    lines = ["| attack | " + " | ".join(METRICS) + " |", "|---" * (len(METRICS) + 1) + "|"]
-    lines.append("| none | " + " | ".join(f"{means['none'][name]:.3f}" for name in METRICS) + " |")
+    lines = ["| attack | " + " | ".join(means["none"]) + " |", "|---" * (len(means["none"]) + 1) + "|"]
+    lines.append("| none | " + " | ".join(f"{mean:.3f}" for mean in means["none"].values()) + " |")
     for attack, (about, _) in ATTACKS.items():
-        shifts = [f"{means[attack][name] - means['none'][name]:+.3f}" for name in METRICS]
+        shifts = [f"{means[attack][name] - means['none'][name]:+.3f}" for name in means["none"]]
         lines.append(f"| {attack}: {about} | " + " | ".join(shifts) + " |")
     return "\n".join(lines)
 
@@ -54,12 +57,15 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="put the table into this file, behind its marker line")
     arguments = parser.parse_args()
     candidates, references = workloads.mt_pairs(arguments.pairs)
-    text = markdown(table(candidates, references))
+    text = markdown(table(candidates, references, metrics=METRICS | TRAINED))
     print(text)
     if arguments.write:
         marker = "<!-- made by benchmarks/attacks.py -->"
         head = arguments.write.read_text("utf-8").partition(marker)[0]
-        note = f"{arguments.pairs} pairs, MiniLM; first row: mean score (F1, or score), below: change by the attack."
+        note = (
+            f"{arguments.pairs} pairs, MiniLM; first row: mean score (F1, or score; `evalign` from 0 to 100), below: "
+            "change by the attack."
+        )
         arguments.write.write_text(f"{head}{marker}\n{note}\n\n{text}\n", encoding="utf-8")
 
 

@@ -4,9 +4,8 @@
 
 Each drawn sentence (a reference of the data sets, up to 25 words) is paired with one of its 64 nearest neighbours, near
 ones more often; every eighth with its translation, every eighth with the first half of that. Pairs are rated by the
-cosine of all-mpnet-base-v2's sentence vectors, pairs in other languages by that of what they were translated from. No
-human rating is read: `human` in the file is that cosine. `benchmarks/adapters.py` trains on such a file as on any
-other.
+cosine of all-mpnet-base-v2's sentence vectors. No human rating is read: `human` in the file is that cosine.
+`benchmarks/adapters.py` trains on them (`--train graded:2000`).
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -27,52 +25,28 @@ LONGEST, SHORTEST = 25, 4  # words
 NEIGHBOURS = 64
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """A reference and a translation, each with its English: itself, or what both were translated from."""
-
-    text: str
-    english: str
-    translation: str
-    translation_english: str
+def translations(names: Sequence[str]) -> dict[str, str]:
+    """The distinct references of translations into English, each with a translation."""
+    lines = [line for name in names for line in rated.records(name) if line["lp"].endswith("-en")]
+    texts = {line["references"][0]: line["candidate"] for line in lines if line["candidate"].strip()}
+    return {text: other for text, other in texts.items() if SHORTEST <= len(text.split()) <= LONGEST}
 
 
-def translations(names: Sequence[str]) -> list[Sentence]:
-    """The distinct references of translations into or out of English, each with a translation."""
-    found = {}
-    for line in (line for name in names for line in rated.records(name)):
-        (text, *_), other = line["references"], line["candidate"]
-        if other.strip() and SHORTEST <= len(text.split()) <= LONGEST:
-            into = line["lp"].endswith("-en")
-            if into or line["lp"].startswith("en-"):
-                found[text] = Sentence(text, text if into else line["source"], other, other if into else line["source"])
-    return list(found.values())
-
-
-def graded(sentences: Sequence[Sentence], pairs: int, seed: int) -> list[dict]:
+def graded(translated: dict[str, str], pairs: int, seed: int) -> list[dict]:
     """Rows with the cosine as rating."""
-    source = np.random.default_rng(seed)
-    vectors, rows, others = sentence_vectors([sentence.english for sentence in sentences]), [], []
-    places = source.permutation(len(sentences)).tolist()[:pairs]
-    for number, place in enumerate(places):
+    source, texts = np.random.default_rng(seed), list(translated)
+    vectors, rows = sentence_vectors(texts), []
+    for number, place in enumerate(source.permutation(len(texts)).tolist()[:pairs]):
         near = np.argsort(-(vectors @ vectors[place]), kind="stable")[1 : NEIGHBOURS + 1]
-        drawn = sentences[int(near[int(NEIGHBOURS * source.random() ** 2.5)])]
-        other, english = drawn.text, drawn.english
+        other = texts[int(near[int(NEIGHBOURS * source.random() ** 2.5)])]
         if number % 4 == 0:
-            part = 2 if number % 8 == 0 else 1
-            own = sentences[place]
-            other, english = _first(own.translation, part), _first(own.translation_english, part)
-        rows.append({"id": f"graded.{number}", "candidate": other, "references": [sentences[place].text]})
-        others.append(english)
-    for row, place, vector in zip(rows, places, sentence_vectors(others), strict=True):
-        row["human"] = round(float(vector @ vectors[place]), 4)
+            words = translated[texts[place]].split()
+            other = " ".join(words[: len(words) // 2] if number % 8 == 0 else words)
+        rows.append({"id": f"graded.{number}", "candidate": other, "references": [texts[place]]})
+    by_text = dict(zip(texts, vectors, strict=True))
+    for row, vector in zip(rows, sentence_vectors([row["candidate"] for row in rows]), strict=True):
+        row["human"] = round(float(vector @ by_text[row["references"][0]]), 4)
     return rows
-
-
-def _first(text: str, part: int) -> str:
-    """The first half, or all of it."""
-    words = text.split()
-    return " ".join(words[: len(words) // part])
 
 
 def sentence_vectors(texts: list[str]) -> np.ndarray:

@@ -19,9 +19,7 @@ from lstm import PLAN
 import evalign
 from evalign.encoders.loading import EncoderChoice, open_encoder
 from evalign.encoders.lstm.file import FILE_NAME
-from evalign.metrics.blas import one_blas_thread
-from evalign.metrics.evalign_features import Looker, Text, said_once
-from evalign.metrics.evalign_metric import shipped, weighed
+from evalign.metrics.token_metric import TokenMetric
 from evalign.tuning.combine import combine, expand_features
 from evalign.tuning.layers import RatedRows
 from evalign.tuning.lstm_trainee import LSTMSettings, LSTMTrainee
@@ -30,7 +28,7 @@ from evalign.tuning.training_loop import fit
 from evalign.types import Row
 
 MODELS = {"minilm": ("4", "6"), "mpnet": ("7", "12")}  # the tuned layer, and the last, which sbert reads
-ENCODED = ("bertscore", "lisascore", "moverscore", "sbert", "evalign")
+ENCODED = ("bertscore", "lisascore", "moverscore", "sbert")
 LEARNED, LSTM = "learned", "lstm"  # shown without their files, which are made here
 FEATURES = ("layers(bertscore)", "layers(sbert)", "chrf", "length-ratio")
 LONG = 150  # characters of a mean reference: sacrebleu's TER needs a third of a second for a summary
@@ -43,7 +41,8 @@ def spec_of(name: str, model: str) -> str:
 
 
 SPECS = {spec_of(name, model): model for model in MODELS for name in ENCODED}  # spec -> its encoder
-EVERY = (*SPECS, LEARNED, LSTM, *LEXICAL)
+ADAPTED = tuple(spec_of("evalign", model) for model in MODELS)  # encoders of their own, since an adapter changes them
+EVERY = (*SPECS, *ADAPTED, LEARNED, LSTM, *LEXICAL)
 
 
 class Scores:
@@ -61,8 +60,10 @@ class Scores:
             specs = tuple(one for one, encoder in SPECS.items() if encoder == model)
             found = self._kept(model, label, rows, specs, lambda: encoder_scores(model, rows, self.threads))
         else:
-            metric = self.others.get(spec, spec)
-            found = self._kept(spec, label, rows, (spec,), lambda: {spec: plain_scores(evalign.metric(metric), rows)})
+            metric = evalign.metric(self.others.get(spec, spec))
+            if isinstance(metric, TokenMetric):
+                metric = replace(metric, threads=self.threads)
+            found = self._kept(spec, label, rows, (spec,), lambda: {spec: plain_scores(metric, rows)})
         return found.get(spec)
 
     def _kept(self, what: str, label: str, rows: Sequence[Row], specs: Sequence[str],
@@ -87,33 +88,19 @@ def plain_scores(metric: evalign.Metric, rows: Sequence[Row]) -> np.ndarray:
 
 
 def encoder_scores(model: str, rows: Sequence[Row], threads: int) -> dict[str, np.ndarray]:
-    """Every metric of an encoder at its default layer, from one pass over the texts for token metrics and recipe."""
-    recipe = shipped(model)
+    """Every metric of an encoder at its default layer, from one pass over the texts."""
     encoder = open_encoder(EncoderChoice(model, "all", threads=threads))
     layers = list(encoder.encoder.layers)
     tuned, last = (layers.index(int(layer)) for layer in MODELS[model])
-    scorers = [
-        replace(evalign.metric(spec_of(name, model)), layer="all", threads=threads).scorer() for name in ENCODED[:4]
-    ]
-    places = [layers.index(layer) for layer in recipe.trained["layers"]]
-    look = Looker([term.feature for term in recipe.terms], recipe.trained["layers"])
+    scorers = [replace(evalign.metric(spec_of(name, model)), layer="all", threads=threads).scorer() for name in ENCODED]
     columns: list[list[float]] = [[] for _ in ENCODED]
     for start in range(0, len(rows), BLOCK):
         block = list(rows[start : start + BLOCK])
         references = list(dict.fromkeys(text for row in block for text in row.references))
         encoded = encoder.encode([*(row.candidate for row in block), *references], keep=references)
-        for column, scorer in zip(columns, scorers, strict=False):
+        for column, scorer in zip(columns, scorers, strict=True):
             pick = last if scorer.metric.name == "sbert" else tuned
             column += scorer.layers(block, encoded, [[pick]])[0, :, -1].tolist()
-        texts = {
-            text: Text(replace(one, vectors=one.vectors[places]), recipe.trained["commonest"])
-            for text, one in encoded.items()
-        }
-        for row in block:
-            pairs = [(texts[row.candidate], texts[text]) for text in row.references]
-            with one_blas_thread():
-                scores = weighed(recipe, np.stack([look(*pair) for pair in pairs]))
-            columns[-1].append(max(float(s) * said_once(*pair) for s, pair in zip(scores, pairs, strict=True)))
     return {spec_of(name, model): np.array(column) for name, column in zip(ENCODED, columns, strict=True)}
 
 

@@ -63,8 +63,8 @@ def page(measured: Measured) -> str:
         "people each: no advice rests on them. LitePyramid counts what of the reference is said, which favours metrics "
         "that weigh recall, as METEOR and chrF do.",
         f"**Marks.** {LAYER} the default layer was chosen on these ratings. {TRAINED} the weights were fitted to these "
-        "ratings (`evalign`: the shipped recipe, whose features and layers were chosen on them too; agreement on data "
-        "sets left out of its training is in [recipe](recipe.md); `learned`: every layer of `bertscore` and `sbert`, "
+        "ratings (`evalign`: its adapters; agreement on data sets left out of their training is in "
+        "[evalign](recipe.md); `learned`: every layer of `bertscore` and `sbert`, "
         "chrF and the ratio of lengths, trained on the WMT15 rows here; `lstm`: trained on the STS-B rows here, whose "
         "German pairs have the same ratings, and its settings were chosen on them). No mark: these ratings took part "
         "in no choice made here. TED21 zh-en are translations of the talks of TED21 en-de, rated by others. What the "

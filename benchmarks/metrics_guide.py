@@ -24,7 +24,7 @@ import rated
 import workloads
 from guide_agreement import agrees
 from guide_data import SETS, SUMMARIES, Sample, sample
-from guide_scores import EVERY, SPECS, Scores, train_own
+from guide_scores import EVERY, Scores, train_own
 
 from evalign.types import Row
 
@@ -38,7 +38,7 @@ BARTSCORE = "bartscore"
 def scored(spec: str, name: str, arguments: argparse.Namespace, kept: Scores) -> np.ndarray | None:
     """One number per row of the sample, NaN for rows that this metric does not get; None if it was not scored."""
     whole = sample(name, arguments.rows, arguments.data)
-    slow = SPECS.get(spec) == "mpnet" or spec == BARTSCORE
+    slow = "model=mpnet" in spec or spec == BARTSCORE
     if slow and name not in SLOW_SETS:
         return None
     part = sample(name, min(arguments.slow_rows, arguments.rows), arguments.data) if slow else whole

@@ -32,6 +32,7 @@ SOURCES = {
     "ted21_zhen_mqm": _MTME.format("TED talks of WMT21 Chinese-English, MQM ratings"),
     "wmt21_da_toen": "direct assessment (z-scores; `ratings`: of how many people) into English: "
     "https://www.statmt.org/wmt21/metrics-task.html",
+    "mlqe_ende_dev": "MLQE-PE English-German, development set, direct assessment: https://github.com/sheffieldnlp/mlqe-pe",
     "realsumm_author_scores": "REALSumm, 100 documents x 25 systems, `scores` with litepyramid_recall: "
     "https://github.com/neulab/REALSumm",
     "summeval": "SummEval, 100 documents x 16 systems: https://github.com/Yale-LILY/SummEval",

@@ -150,4 +150,4 @@ def first_table(text: str) -> tuple[list[str], dict[str, list[str]]]:
 
 def _title(page: str) -> str:
     heading = (DOCS / page).read_text("utf-8").partition("# ")[2].partition("\n")[0]
-    return re.sub(r"[`:].*$", "", heading.replace("Metric `evalign`", "the recipe")).strip() or heading
+    return re.sub(r"[`:].*$", "", heading.replace("Metric `evalign`", "evalign")).strip() or heading

@@ -16,14 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evalign
-from evalign.encoders.loading import EncoderChoice, open_encoder
+from evalign.encoders.loading import open_encoder
 from evalign.encoders.lstm.file import demonstration_file
 from evalign.errors import SpecError
 from evalign.metrics.base import Metric, Scorer
 from evalign.metrics.bertscore import BERTScore
 from evalign.metrics.corpus_idf import count_idf
-from evalign.metrics.evalign_features import LEXICAL
-from evalign.metrics.learned_file import LearnedFile, Term
 from evalign.metrics.registry import METRICS
 from evalign.metrics.signature import Signature
 from evalign.metrics.token_metric import MULTIREF
@@ -32,6 +30,8 @@ from evalign.testing.sample import SENTENCES
 from evalign.tuning.combine import Combination, combine, expand_features
 from evalign.tuning.layers import RatedRows
 from evalign.types import Row, Segment
+from tiny_adapters import saved
+from tiny_models import build_model
 from tiny_torch_models import build
 
 # {table}: IDF counted over sentences, {zeros}: over one text, so that its words weigh nothing, {base}: a baseline.
@@ -129,7 +129,7 @@ LIGHT: dict[str, tuple[str, ...]] = {
         "meteor(language=other, normalize=lower, alpha=0.5, beam=3)",
     ),
     "learned": ("learned(file={learned})",),
-    "evalign": ("evalign(file={recipe})",),  # of the fake encoder; the one that ships is in REAL
+    "evalign": ("evalign(model={tiny}, adapter={adapter})",),  # random; what ships is in REAL
 }
 evalign.register_tokenizer("between-spaces", str.split)
 SKIPPED = {
@@ -168,18 +168,6 @@ LEARNED = ("bertscore(model=fake, layer=1).*", "lisascore(model=fake, layer=2)",
 TABLE_TEXTS = [*SENTENCES[:12], *SENTENCES[:3]]
 
 
-def fake_recipe(path: Path) -> Path:
-    """A recipe over the fake encoder with every kind of feature."""
-    layers, sides = [0, 1, 2], ("precision", "recall")
-    names = [f"{kind}{side}@{layer}" for kind in ("", "rare-", "next-", "worst-") for side in sides for layer in layers]
-    names += ["pooled@2", *LEXICAL]
-    encoder = open_encoder(EncoderChoice("fake", "0+1+2")).encoder
-    terms = tuple(Term(name, encoder.name, 0.0, 1.0, 100 / len(names)) for name in names)
-    trained = {"encoder": "fake", "layers": layers, "commonest": 100, "tuned": 2}
-    LearnedFile(terms, 0.0, 0.0, 100.0, trained).save(path)
-    return path
-
-
 def learnable() -> RatedRows:
     """Sentences that lose more and more words, rated by how many are left."""
     words = [(text, text.split(), kept) for text in SENTENCES[:12] for kept in (1, 3, 5)]
@@ -190,14 +178,17 @@ def learnable() -> RatedRows:
 
 @pytest.fixture(scope="session")
 def make_metric(tmp_path_factory: pytest.TempPathFactory):
-    """A spec with {table}, {zeros}, {base}, {bart}, {learned} and {recipe} filled in."""
+    """A spec with {table}, {zeros}, {base}, {bart}, {learned}, {tiny} and {adapter} filled in."""
     folder = tmp_path_factory.mktemp("tables")
     base = folder / "base.csv"
     base.write_text("LAYER,P,R,F\n2,0.3,0.25,0.28\n", encoding="utf-8")
 
     def make(spec: str) -> Metric:
-        if "{recipe}" in spec:
-            return evalign.metric(spec.format(recipe=f'"{fake_recipe(folder / "recipe.json")}"'))
+        if "{adapter}" in spec:
+            tiny = folder / "tiny"
+            if not tiny.exists():
+                saved(build_model("bert", tiny), folder / "adapter")
+            return evalign.metric(spec.format(tiny=f'"{tiny}"', adapter=f'"{folder / "adapter"}"'))
         if "{learned}" in spec:
             made = combine(learnable(), expand_features(LEARNED), Combination(nonnegative=True))
             made.file.save(folder / "learned.json")

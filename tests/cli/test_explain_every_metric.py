@@ -51,22 +51,6 @@ def test_the_cosine_and_both_sums_are_the_score(run, spec):
     assert "one vector" in shown
 
 
-@pytest.mark.parametrize(
-    ("pair", "said"),
-    [(PAIR, ""), ((PAIR[0], PAIR[0]), "held within"), (("the the the the the cat", "a cat"), "words repeated")],
-    ids=["plain", "the text itself", "repeated"],
-)
-def test_the_recipe_is_written_out(run, pair, said):
-    shown = run("explain", *pair, "-m", "evalign").stdout
-    metric = evalign.metric("evalign")
-    score = metric.score([pair[0]], [pair[1]])["score"][0]
-    terms = [line for line in shown.splitlines() if ("@" in line and "|" not in line) or "edits" in line]
-    assert len(terms) + 1 == len(metric.content().terms)  # and `characters`
-    *_, last = [line for line in shown.splitlines() if numbers(line) and "|" not in line]
-    assert numbers(last)[-1] == pytest.approx(score, abs=6e-5)
-    assert said in last
-
-
 def test_a_learned_metric_is_written_out(run, tmp_path):
     specs = ["rouge1.recall", "chrf", "length-ratio"]
     parts = FeatureScorer([one for spec in specs for one in parse_features(spec)])
@@ -79,6 +63,5 @@ def test_a_learned_metric_is_written_out(run, tmp_path):
     assert all(spec in shown for spec in specs)
 
 
-@pytest.mark.parametrize("spec", ["sbert", "evalign"])
-def test_empty_text_is_said(run, spec):
-    assert "flagged empty" in run("explain", "", "a cat", "-m", spec).stdout
+def test_empty_text_is_said(run):
+    assert "flagged empty" in run("explain", "", "a cat", "-m", "sbert").stdout

@@ -70,8 +70,9 @@ def test_an_adapter(run, tiny, pairs, tmp_path):
     model = str(tiny("bert"))
     ordered = {"better": "The river rose.", "worse": "The river rose not.", "references": ["The river went up."]}
     (tmp_path / "ordered.jsonl").write_text(f"{json.dumps(ordered)}\n")
+    (tmp_path / "german.txt").write_text("Der Fluss stieg.\n\nEs regnet.\n")
     command = ("train", "pairs.jsonl", "ordered.jsonl", "-o", "ours", "--model", model, "--adapter", "2", "--layer",
-               "1+3", "--weights", "1,0.5", "--damage", "0.1", *FAST)  # fmt: skip
+               "1+3", "--weights", "1,0.5", "--damage", "0.1", "--anchors", "german.txt", *FAST)  # fmt: skip
     first = run(*command, cwd=tmp_path)
     assert first.returncode == 0, first.stderr
     assert f"Use it as: bertscore(model={model}, adapter=ours)" in first.stdout.replace('"', "")
@@ -127,6 +128,9 @@ def test_combine(run, pairs, tmp_path):
         (("--combine", "--lstm"), "--lstm and --combine are 2 different things to train: give one of them"),
         (("--adapter", "2", "--pooling", "cls"), "--pooling does nothing here: it belongs to the training of a"),
         (("--damage", "1"), "--damage does nothing here: it belongs to --adapter"),
+        (("--anchors", "pairs.jsonl"), "--anchors does nothing here: it belongs to --adapter"),
+        (("--adapter", "2", "--anchors", "none.txt"), "none.txt: no such file"),
+        (("--adapter", "2", "--anchors", "empty.txt"), "empty.txt: there is no text to anchor, expected one per line"),
         (("--adapter", "2", "--weights", "1,x"), "--weights 1,x: expected numbers with commas"),
         (("--adapter", "2", "--human-field", "grade"), "pairs.jsonl: there are no ratings"),
         (("-o", "no/such/folder"), "there is no folder"),
@@ -138,6 +142,7 @@ def test_combine(run, pairs, tmp_path):
 )
 def test_errors_are_one_sentence(run, pairs, tmp_path, arguments, said):
     (tmp_path / "taken.training").touch()
+    (tmp_path / "empty.txt").write_text("\n \n")
     done = run("train", "pairs.jsonl", "-o", "tuned", *arguments, cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n"), said in done.stderr) == (2, 1, True), done.stderr
 

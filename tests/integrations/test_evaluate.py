@@ -90,7 +90,7 @@ def test_several_references(load, name, options):
     assert found == expected(judge.score(CANDIDATES, mixed))
 
 
-def test_the_recipe_and_sources_for_idf(load, minilm):
+def test_evalign_and_sources_for_idf(load, minilm):
     found = load("evalign").compute(predictions=CANDIDATES, references=REFERENCES)
     assert found == expected(evalign.metric("evalign").score(CANDIDATES, REFERENCES))
     options = {"model": "fake", "idf": "sources"}

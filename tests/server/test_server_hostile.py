@@ -131,6 +131,8 @@ def test_unlisted_models_are_refused_before_the_disk_is_touched(fake_server, mon
         "bertscore(model=fake, rescale=base.tsv)",
         "learned(file=/etc/passwd)",
         "evalign(file=/etc/passwd)",
+        "evalign(adapter=/etc/passwd)",
+        "bertscore(model=fake, adapter=/etc)",
         "evalign(model=mpnet)",
         "learned",
         "bartscore",

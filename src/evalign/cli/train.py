@@ -19,7 +19,7 @@ from evalign.data.rows import Columns, InMemory
 from evalign.errors import SpecError
 from evalign.metrics.spec import format_spec
 from evalign.render.progress import progress
-from evalign.tuning.adapters.rated_files import read_files
+from evalign.tuning.adapters.rated_files import read_anchors, read_files
 from evalign.tuning.adapters.settings import ADAPTER_PLAN, MATCHINGS, AdapterSettings
 from evalign.tuning.rated_pairs import DEFAULT_MAPPING, RatedPair, RatedPairs, read_pairs, split
 from evalign.tuning.training_folder import check_target
@@ -35,7 +35,7 @@ TEXT_ONLY = ("loss", "mapping", "pooling")
 ENCODER_ONLY = ("max_length", "device")
 LOOP_ONLY = ("epochs", "batch", "rate", "warmup", "weight_decay", "dev", "patience", "model", "checkpoint_seconds")
 COMBINE_ONLY = ("specs", "document", "scale", "folds", "nonnegative")
-ADAPTER_ONLY = ("layer", "matching", "weights", "negatives", "damage", "opposites")
+ADAPTER_ONLY = ("layer", "matching", "weights", "negatives", "damage", "opposites", "anchors")
 UNUSED = {
     "encoder": COMBINE_ONLY + ADAPTER_ONLY,
     "adapter": COMBINE_ONLY + TEXT_ONLY,
@@ -108,6 +108,9 @@ def _by_mode(about: str, name: str) -> str:
               help="With --adapter: weight of the loss that holds down damaged copies of candidates.")  # fmt: skip
 @click.option("--opposites", type=click.FloatRange(0), default=0.0, show_default=True,
               help="With --adapter: weight of the loss that holds down opposites of a text.")  # fmt: skip
+@click.option("--anchors", metavar="FILE", type=A_FILE,
+              help="With --adapter: texts whose tokens must stay where they are, such as other languages; one per "
+                   "line.")  # fmt: skip
 @human_option
 @column_options
 @threads_option
@@ -185,7 +188,8 @@ def _adapter(output: Path, _: Sequence[RatedPair], plan: TrainingPlan, given: Ma
     from evalign.tuning.adapters.trainee import AdapterTrainee
 
     settings = AdapterSettings(**{item.name: given[item.name] for item in fields(AdapterSettings)})
-    trainee = AdapterTrainee(given["model"], settings, plan.seed, given["device"], given["files"])
+    anchors = read_anchors(given["anchors"])
+    trainee = AdapterTrainee(given["model"], settings, plan.seed, given["device"], given["files"], anchors)
     model = {} if given["model"] == "minilm" else {"model": given["model"]}
     name = "bertscore" if settings.matching == "greedy" else "lisascore"
     return trainee, format_spec(name, {**model, "adapter": str(output)})

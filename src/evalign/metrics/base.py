@@ -57,6 +57,7 @@ class Metric(ABC, metaclass=MetricType):
     aligns: ClassVar[bool] = False  # whether it matches tokens and shows which (`MatchingMetric.align`)
     pools: ClassVar[bool] = False  # whether the corpus score comes from sums of `Segment.statistics` (`from_totals`)
     explainer: ClassVar[str]  # what draws its arithmetic for one pair: module:function in evalign.render.explain
+    made_for: ClassVar[tuple[str, ...]] = ()  # models it is limited to, unless a file of another is given; (): any
     former_options: ClassVar[Mapping[str, str]] = {}  # old name -> name, still read everywhere
 
     def __post_init__(self) -> None:

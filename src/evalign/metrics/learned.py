@@ -57,10 +57,6 @@ class Learned(Metric):
             raise SpecError('learned needs its file, as in learned(file="my.json"); make one: evalign train --combine')
         return LearnedFile.load(self.file)
 
-    def limit(self, content: LearnedFile, values: Floats) -> float:
-        """The most that a row with these features can get: the end of the scale."""
-        return content.high
-
     def scorer(self, rows: Iterable[Row] | None = None) -> LearnedScorer:
         """Loads the parts, and refuses if one of them is no longer what it was in training."""
         content = self.content()

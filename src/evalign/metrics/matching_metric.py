@@ -129,8 +129,7 @@ class PRFMetric(MatchingMetric):
 
     def fields_of(self, matched: Matched, candidate: Side, reference: Side) -> Floats:
         """Weighted means of both sides' values, and their harmonic mean."""
-        precision = weighted_mean(matched.candidate_values, candidate.weights)
-        return prf(precision, weighted_mean(matched.reference_values, reference.weights))
+        return prf_of(matched, candidate, reference)
 
     def rescaling(self) -> Rescaling | None:
         """What `rescale` and `scale` ask for; a file is read here."""
@@ -226,7 +225,7 @@ class MatchingScorer(TokenScorer):
         """(candidates, references, fields); for maxima, one matrix product per candidate and band of references."""
         sides = self.sides([*candidates, *references])
         with one_blas_thread():
-            if self.matcher.separable:
+            if self.matcher.separable and isinstance(self.metric, PRFMetric):
                 own, others = ([sides[text] for text in texts] for texts in (candidates, references))
                 return self.finish(greedy_scores(own, others, self.metric.worst))
             matched = self.match([(sides[own], sides[other]) for own in candidates for other in references])
@@ -281,6 +280,12 @@ class MatchingScorer(TokenScorer):
             solved = [self.matcher.solve(matrix, weights) for matrix in matrices]
             per_reference.append(np.stack([self.metric.fields_of(matched, candidate, reference) for matched in solved]))
         return np.stack([self.combine(scores) for scores in np.stack(per_reference, axis=1)])
+
+
+def prf_of(matched: Matched, candidate: Side, reference: Side) -> Floats:
+    """Weighted means of what the tokens of both sides are worth, and their harmonic mean."""
+    precision = weighted_mean(matched.candidate_values, candidate.weights)
+    return prf(precision, weighted_mean(matched.reference_values, reference.weights))
 
 
 def prf(precision: Floats, recall: Floats) -> Floats:

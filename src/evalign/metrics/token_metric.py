@@ -18,6 +18,7 @@ from evalign.encoders.base import Encoder, Reading
 from evalign.encoders.batching import TOKEN_BUDGET
 from evalign.encoders.loading import ARITHMETICS, BACKENDS, EncoderChoice, open_encoder
 from evalign.encoders.pinned_models import KNOWN
+from evalign.encoders.shipped_adapters import MODELS, SHIPPED, shipped
 from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.encoders.windows import POLICIES
 from evalign.errors import SpecError
@@ -53,11 +54,16 @@ class TokenMetric(Metric):
     overlong: str = option("window", "what happens to a text longer than the model reads", POLICIES)
     max_length: int = option(0, "a lower limit than the model's, special tokens included; 0: the model's")
     arithmetic: str = option("fp32", "arithmetic of the encoder", ARITHMETICS)
-    adapter: str = option("", "a folder that `evalign train --adapter` made for the model")
+    adapter: str = option("", "evalign, or a folder that `evalign train --adapter` made for the model")
     backend: str = execution_option("auto", "what runs the encoder", BACKENDS)
     device: str = execution_option("cpu", "cpu, cuda, mps: other than cpu needs backend=torch")
     threads: int = execution_option(0, "threads of the encoder; 0: one per core")
     token_budget: int = execution_option(TOKEN_BUDGET, "tokens per batch")
+
+    @property
+    def adapter_folder(self) -> str:
+        """Where the adapter is; empty if there is none."""
+        return shipped(self.model) if self.adapter == SHIPPED else self.adapter
 
     def choice(self) -> EncoderChoice:
         """The encoder this metric asks for."""
@@ -68,7 +74,7 @@ class TokenMetric(Metric):
             reading = replace(reading, max_length=self.max_length)
         layer = None if self.layer is None else str(self.layer)
         return EncoderChoice(
-            self.model, layer, self.arithmetic, self.backend, self.device, reading, self.threads, self.adapter
+            self.model, layer, self.arithmetic, self.backend, self.device, reading, self.threads, self.adapter_folder
         )
 
     @abstractmethod
@@ -85,7 +91,8 @@ class TokenMetric(Metric):
         """Rebuilds the metric; its model must be found here, and must be the same weights."""
         said = dict(signature.settings)
         label, _, digest = said.get("model", "").partition("@")
-        if "+adapter@" in digest:
+        adapter = SHIPPED if digest.partition("+")[2] in _shipped_names(label) else ""
+        if "+adapter@" in digest and not adapter:
             raise SpecError(f"{signature}: its adapter is needed too; write the spec with adapter=")
         idf = said.get("idf", "no").partition("@")[0]
         base = said.get("base", "no")
@@ -98,6 +105,7 @@ class TokenMetric(Metric):
         options = {"model": model, "layer": said.get("layer"), "idf": idf, "arithmetic": said.get("prec", "fp32")}
         options |= {key: said[key] for key in ("specials", "multiref", "overlong", "compat") if key in said}
         options |= {key: said[short] for short, key in (("max", "max_length"),) if short in said}
+        options |= {"adapter": adapter} if adapter else {}
         options |= rescaling | cls.match_options(said.get("match", ""))
         metric = cls.from_options({key: value for key, value in options.items() if value is not None})
         present = open_encoder(metric.choice()).encoder.name
@@ -173,6 +181,11 @@ class Side:
 PairScore = tuple[Floats, Mapping[str, int]]  # fields before `finish`, and what the matching has to report
 
 
+def _shipped_names(label: str) -> list[str]:
+    """Of the adapters that ship for the model of this label, as signatures write them."""
+    return [read_adapter(shipped(model)).name for model in MODELS if KNOWN[model].label == label]
+
+
 class TokenScorer(Scorer):
     """Encodes a block of rows at once, then matches pair by pair."""
 
@@ -181,7 +194,7 @@ class TokenScorer(Scorer):
     ) -> None:
         self.metric, self.memory, self.weights = metric, memory, weights
         self.streaming = streaming  # rows pass by in blocks and most texts never return: remember sparingly
-        wanted = metric.adapter if metric.weighs_tokens else ""
+        wanted = metric.adapter_folder if metric.weighs_tokens else ""
         self.adapter = read_adapter(wanted).reading(memory.encoder.layers) if wanted else None
 
     @abstractmethod

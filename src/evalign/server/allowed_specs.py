@@ -72,16 +72,16 @@ def why_unavailable(name: str, models: Sequence[str]) -> str | None:
     if "model" not in fields:
         reads = "file" in fields
         return f"{name} reads a file, and this server reads none that is named in a request" if reads else None
-    if issubclass(kind, TokenMetric) or served_models(fields["model"], models):
+    if kind.made_for and not served_models(kind, models):
+        return f"{name} is made for {' and '.join(kind.made_for)}, and this server has neither"
+    if issubclass(kind, TokenMetric):
         return None
-    if known := fields["model"].metadata["choices"]:
-        return f"{name} is made for {' and '.join(known)}, and this server has neither"
     return f"{name} needs another kind of model than this server has; use evalign's command line for it"
 
 
-def served_models(item: dataclasses.Field[Any], models: Sequence[str]) -> list[str]:
-    """Of the server's models those that an option `model` names; none if it names none."""
-    return [model for model in models if model in item.metadata["choices"]]
+def served_models(kind: type[Metric], models: Sequence[str]) -> list[str]:
+    """Of the server's models those that a metric can use."""
+    return [model for model in models if not kind.made_for or model in kind.made_for]
 
 
 def _expanded(spec: str, models: Sequence[str]) -> list[Metric]:

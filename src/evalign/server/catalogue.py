@@ -104,7 +104,7 @@ def _read(value: Metric) -> dict[str, Any]:
 def _option(kind: type[Metric], item: dataclasses.Field[Any], settings: Settings) -> dict[str, Any]:
     choices = WORDS.get(item.name, item.metadata["choices"])
     if item.name == "model":
-        choices = served_models(item, settings.models) if choices else settings.models
+        choices = served_models(kind, settings.models)
     default = written(item.default) if choices and item.default is not None else item.default
     return {"name": item.name, "default": default, "about": item.metadata["about"], "choices": list(choices)}
 

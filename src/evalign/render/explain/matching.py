@@ -14,16 +14,19 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
+from evalign.encoders.adapter import LOW
 from evalign.matching.base import Matching, Step
 from evalign.matching.transport import cost_matrix
 from evalign.metrics.baseline import Baseline, Rescaling
+from evalign.metrics.evalign_metric import Evalign, shares
 from evalign.metrics.every_matching import check_not_empty
 from evalign.metrics.lisascore import LiSAScore
-from evalign.metrics.matching_metric import MatchingMetric, MatchingScorer
+from evalign.metrics.matching_metric import MatchingMetric, MatchingScorer, prf
 from evalign.metrics.moverscore import MoverScore
+from evalign.metrics.repetition import said_once
 from evalign.metrics.token_metric import Side
 from evalign.render.alignment_reading import MatchedText, levels_of, matched_texts
-from evalign.render.explain.parts import heading, line, matrix, more_line, pairs_table
+from evalign.render.explain.parts import heading, line, matrix, more_line, pairs_table, terms_table
 from evalign.render.explain.token_weights import (
     equal_weights_line,
     masses_table,
@@ -34,7 +37,7 @@ from evalign.render.explain.token_weights import (
 )
 from evalign.render.tables import signature_line
 from evalign.render.terminal import quality, visible
-from evalign.types import Alignment, Row
+from evalign.types import Alignment, Floats, Row
 
 CELL = 7  # columns a matrix cell takes
 SHOWN_STEPS = 40
@@ -66,8 +69,7 @@ def explain_matching(
 
 
 def _arithmetic(scorer: MatchingScorer, alignment: Alignment, sides: tuple[Side, Side]) -> list[RenderableType]:
-    raw, _ = scorer.pair(*sides)
-    p, r, score = (float(value) for value in raw)
+    p, r, score = (float(value) for value in _prf(scorer, alignment, sides))
     texts = matched_texts(alignment)
     parts = weights_heading(scorer)
     for letter, name, value, text, side, other in zip(
@@ -86,6 +88,42 @@ def _arithmetic(scorer: MatchingScorer, alignment: Alignment, sides: tuple[Side,
     ]
     if scorer.rescaling is not None:
         parts += explain_rescaling(scorer.rescaling, scorer.metric.fields, (p, r, score))
+    if isinstance(scorer.metric, Evalign):
+        parts += explain_output(scorer.metric, alignment, (p, r, score))
+    return parts
+
+
+def _prf(scorer: MatchingScorer, alignment: Alignment, sides: tuple[Side, Side]) -> Floats:
+    """Precision, recall and F1, also of a metric that makes one number of them."""
+    if not isinstance(scorer.metric, Evalign):
+        return scorer.pair(*sides)[0]
+    return prf(alignment.precision_shares.sum(), alignment.recall_shares.sum())
+
+
+def explain_output(metric: Evalign, alignment: Alignment, found: Sequence[float]) -> list[RenderableType]:
+    """How precision, recall and F1 become a score from 0 to 100, and what each token gives to it."""
+    weights, unrelated = metric.output.mean
+    mean = float(np.asarray(found) @ weights)
+    straight, score = 100 * (mean - unrelated) / (1 - unrelated), float(metric.output.percent(np.asarray(found)))
+    terms = " + ".join(f"{weight:.4f} · {value:.4f}" for weight, value in zip(weights, found, strict=True))
+    parts: list[RenderableType] = [
+        heading("Their weighted mean, with the weights of P, R and F1 that were learned"),
+        line(f"m = {terms} = {mean:.4f}"),
+        heading("From 0, what unrelated text was held to in training, to 100, the reference itself"),
+        line(f"x = 100 · (m - {_signed(unrelated)}) / (1 - {_signed(unrelated)}) = {straight:.4f}"),
+    ]
+    if straight < LOW:
+        parts.append(line(f"below {LOW:g}: {LOW:g} · exp(x / {LOW:g} - 1) = {score:.4f}"))
+    once = said_once(alignment.candidate.text, alignment.reference.text)
+    if once < 1:
+        parts.append(line(f"words repeated beyond the reference's count: {once:.4f} of it is kept: {score * once:.4f}"))
+    note = f" (before {once:.4g} of it is kept)" if once < 1 else " (to x)" if straight < LOW else ""
+    both = (alignment.candidate, alignment.reference)
+    for name, tokens, given in zip(("candidate", "reference"), both, shares(alignment, metric.output), strict=True):
+        parts.append(heading(f"What each token of the {name} gives to the score{note}"))
+        rows = [[visible(tokens.surface(place)), f"{share:+.2f}"] for place, share in enumerate(given.tolist())
+                if not tokens.special[place]]  # fmt: skip
+        parts.append(terms_table(("token", "gives"), rows, f"{given.sum():+.2f}"))
     return parts
 
 
@@ -167,10 +205,10 @@ def explain_masses(scorer: MatchingScorer, alignment: Alignment, sides: tuple[Si
     texts = [tokens.text for tokens in (alignment.candidate, alignment.reference)]
     encoded = scorer.memory.encode(texts)  # n-grams stand in the place of tokens in the alignment
     masses = alignment.candidate_weights, alignment.reference_weights
-    for name, text, side, shares in zip(("candidate", "reference"), texts, sides, masses, strict=True):
+    for name, text, side, mass in zip(("candidate", "reference"), texts, sides, masses, strict=True):
         weights = token_weights(scorer, encoded[text] if metric.ngram > 1 else side.embedded)
         parts.append(heading(f"Mass of each token of the {name}: its weight as a share of all"))
-        parts.append(masses_table(weights, shares if metric.ngram == 1 else None))
+        parts.append(masses_table(weights, mass if metric.ngram == 1 else None))
         parts += equal_weights_line(side)
         if metric.ngram > 1:
             parts.append(line(f"{metric.ngram} neighbours with weight travel together, with the sum of their weights."))

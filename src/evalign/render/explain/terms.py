@@ -1,7 +1,7 @@
 """Metrics whose score is a sum or a mean of terms, on one screen: a table of the terms, and what becomes of them.
 
-BARTScore (log-probabilities of tokens), `sbert` and `endtoken` (what tokens give to a cosine), `evalign` and `learned`
-(features times weights).
+BARTScore (log-probabilities of tokens), `sbert` and `endtoken` (what tokens give to a cosine), `learned` (features
+times weights).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from rich.text import Text
 
 from evalign.encoders.likelihood.base import Likelihood
 from evalign.metrics.bartscore import BARTScore
-from evalign.metrics.evalign_metric import Evalign
 from evalign.metrics.learned import Learned
 from evalign.metrics.learned_file import LearnedFile
 from evalign.metrics.sentence_vectors import VectorMetric
@@ -106,7 +105,7 @@ def _shares_table(side: Side, shares: Floats) -> Table:
 
 
 def explain_weighed(
-    metric: Learned | Evalign, candidate: str, reference: str | None = None, source: str | None = None
+    metric: Learned, candidate: str, reference: str | None = None, source: str | None = None
 ) -> RenderableType:
     """The terms, largest first, and what becomes of their sum."""
     scorer = metric.scorer()
@@ -118,7 +117,7 @@ def explain_weighed(
     added = content.added(values)
     change, sign = float(added.sum()), "-" if added.sum() < 0 else "+"
     total = content.intercept + change
-    low, high, final = content.low, content.high, segment.scores["score"]
+    low, high = content.low, content.high
     parts: list[RenderableType] = [
         heading("1. Every feature: how far from its mean, in standard deviations, times its weight"),
         _features_table(content, values, added),
@@ -128,13 +127,6 @@ def explain_weighed(
     held = min(max(total, low), high)
     if held != total:
         parts.append(line(f"held within the scale, {low:g} to {high:g}: {held:.4f}"))
-    most = metric.limit(content, values)
-    if most < held:
-        parts.append(line(f"no more than {high:g} times the F1 of one layer: {most:.4f}"))
-        held = most
-    if abs(final - held) > 1e-6:
-        share = f"{final / held:.4f} of it is kept"
-        parts.append(line(f"words repeated beyond the reference's count: {share}: {final:.4f}"))
     return Group(*parts, signature_line(scorer.signature))
 
 

@@ -14,16 +14,19 @@ from typing import Any
 
 import numpy as np
 
+from evalign.encoders.adapter import read_adapter
 from evalign.encoders.fake import DEPTH
 from evalign.encoders.families import depth
 from evalign.encoders.layers import check_layers, parse_layers
 from evalign.encoders.loading import FAKE, EncoderChoice, default_layer, open_encoder
 from evalign.encoders.locating import locate
+from evalign.encoders.pinned_models import KNOWN
+from evalign.encoders.shipped_adapters import MODELS
 from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.errors import EvalignError, LayerError
 from evalign.metrics.base import Metric, Scorer, blocks
 from evalign.metrics.bertscore import BERTScore
-from evalign.metrics.evalign_metric import MODELS, Evalign, shipped
+from evalign.metrics.evalign_metric import Evalign
 from evalign.metrics.lisascore import LiSAScore
 from evalign.metrics.lstm import LSTM
 from evalign.metrics.moverscore import MoverScore
@@ -117,8 +120,8 @@ def model_systems(model: str, shown: str, judged: JudgedRows, options: Options) 
     ]
     read: dict[str, Any] = {"model": model, "layer": matched_layer(model, options), "threads": options.threads}
     others = [System(LISASCORE, shown, LiSAScore(**read)), System(MOVERSCORE, shown, MoverScore(**read))]
-    recipes = [name for name in MODELS if shipped(name).terms[0].signature == model_pin(model)]
-    others += [System(EVALIGN, shown, Evalign(model=name, threads=options.threads)) for name in recipes]
+    known = [name for name in MODELS if model_pin(model) == f"{KNOWN[name].label}@{KNOWN[name].sha256[:8]}"]
+    others += [System(EVALIGN, shown, Evalign(model=name, threads=options.threads)) for name in known]
     return [*sberts, *_bertscores(BERTSCORE, model, shown, judged, options), *others]
 
 
@@ -200,13 +203,10 @@ class _Scoring:
     def _identity(self) -> dict[str, Any]:
         """A metric with a model is known without loading it; others say in their signature which data they found."""
         used = self.system.metric
-        if isinstance(used, Evalign):
-            content = used.content()
-            named = {"metric": str(replace(used, threads=0)), "recipe": content.digest}
-            return named | {"model": model_identity(str(content.trained["encoder"]))}
         if not isinstance(used, TokenMetric):
             return {"metric": str(self._scorer.signature)}
-        named = {"metric": str(replace(used, model="", threads=0)), "model": model_identity(used.model)}
+        named = {"metric": str(replace(used, model="minilm")), "model": model_identity(used.model)}
+        named |= {"adapter": read_adapter(used.adapter_folder).digest} if used.adapter_folder else {}
         return named | ({"idf": digest_of(self.judged.counted_texts)} if used.needs_corpus else {})
 
 

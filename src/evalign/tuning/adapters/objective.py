@@ -4,8 +4,9 @@
 
 A rated pair costs weight * (slope * score + offset - rating)^2, both of its file, with the best of several references;
 an ordered one weight * log(1 + exp(worse - better)). Texts of other pairs, damaged copies and opposites cost
-weight * (score - ceiling)^2 above a ceiling, and teach the encoder and the importance only. Every term belongs to one
-pair, so that the parts of a batch add up to the whole.
+weight * (score - ceiling)^2 above a ceiling, and teach the encoder and the importance only. Anchor texts cost the
+squared distance by which their token vectors and importance moved. Every term belongs to one pair, so that the parts of
+a batch add up to the whole.
 """
 
 from __future__ import annotations
@@ -35,9 +36,11 @@ Tensor = torch.Tensor
 FITTED = 500  # pairs that the output layer is fitted to before the first step: it has four numbers
 SMALLEST = 0.02  # of a fitted weight: one of 0 would hardly move
 SLOPES = 0.2, 5.0  # bounds of a file's slope before the first step
-OPPOSITE = 0.3  # of a pair's score above unrelated text, which it may keep when one text is turned into its opposite
+OPPOSITE = 0.45  # of a pair's score above unrelated text, which it may keep when one text is turned into its opposite
 LONGEST_OPPOSED = 25  # words: of a longer text, one negated verb changes a part
-VERSION = 4  # of the losses: grows when the same pairs would cost something else
+VERSION = 5  # of the losses: grows when the same pairs would cost something else
+ANCHOR = 3.0  # what an anchor text costs whose tokens moved by 1, squared
+ANCHORED = 4  # pairs of a batch for each anchor text
 TOGETHER = 4  # pairs of a reference that follow each other; more would make the pairs of a batch too alike
 Compared = tuple[str, str]  # candidate and reference
 
@@ -159,7 +162,16 @@ class MatchingObjective:
             whole = itself if down.of is None else own[down.of]
             ceiling = UNRELATED + down.share * (whole - UNRELATED) - down.drop
             terms.append(down.weight * (score - ceiling).clamp(min=0) ** 2)
-        return torch.stack(terms).sum()
+        return torch.stack([*terms, *self._moved(part, seed)]).sum()
+
+    def _moved(self, part: range, seed: Sequence[int]) -> list[Tensor]:
+        """What anchor texts cost: one of them, drawn by the seed, for every ANCHORED pairs."""
+        anchors = self._trainee.anchors
+        drawn = [np.random.default_rng([*seed, place, 1]).integers(len(anchors))
+                 for place in part if anchors and place % ANCHORED == 0]  # fmt: skip
+        texts = [anchors[place] for place in drawn]
+        read, plain = self._trainee.read(texts), self._trainee.read_plain(texts)
+        return [ANCHOR * _distance(read[text], plain[text]) for text in texts]
 
     def _held_down(self, pairs: Sequence[RatedPair], part: range, seed: Sequence[int]) -> list[Held]:
         """What must not score above a ceiling.
@@ -181,10 +193,12 @@ class MatchingObjective:
         return held
 
     def _opposed(self, pairs: Sequence[RatedPair], place: int, number: int) -> list[Held]:
-        """One text of the pair with the opposite of the other, and the reference, or a yes before it, with its own."""
+        """The reference, or a yes before it, with its own opposite; one text of a good pair with that of the other."""
         pair, (candidate, reference) = pairs[place], self._opposites(pairs, place)
         itself = answered(reference, pair.second) if reference and place % 2 else (reference, pair.second)
-        compared = [((candidate, pair.second), number), ((pair.first, reference), number), (itself, None)]
+        compared: list[tuple[Compared, int | None]] = [(itself, None)]
+        if _good(pair):
+            compared += [((candidate, pair.second), number), ((pair.first, reference), number)]
         if not place and self._settings.opposites:
             compared.append((answered("", ""), None))
         weight = pair.weight * self._settings.opposites
@@ -200,11 +214,12 @@ class MatchingObjective:
         ]
 
     def _opposites(self, pairs: Sequence[RatedPair], place: int) -> tuple[str, str]:
-        """The opposites of candidate and reference, of one pair of each reference; empty where there is none."""
+        """The opposites of a good candidate and of the reference, once per reference; empty where there is none."""
         pair = pairs[place]
         if not self._settings.opposites or not _first_of_reference(pairs, place):
             return "", ""
-        short = (text if len(text.split()) <= LONGEST_OPPOSED else "" for text in (pair.first, pair.second))
+        texts = (pair.first if _good(pair) else "", pair.second)
+        short = (text if len(text.split()) <= LONGEST_OPPOSED else "" for text in texts)
         first, second = (opposite(text) or "" for text in short)
         return first, second
 
@@ -245,6 +260,18 @@ def _by_file(fitted: Floats, wanted: Floats, own: Floats) -> tuple[Floats, Float
             slopes[file] = np.clip(scores @ ratings / max(scores @ scores, 1e-9), *SLOPES)
             offsets[file] = wanted[of_file].mean() - slopes[file] * fitted[of_file].mean()
     return offsets, slopes
+
+
+def _distance(read: ReadText, plain: ReadText) -> Tensor:
+    """The mean, over tokens, of the squared distances of vectors and of the logarithms of weights."""
+    own = plain.weights > 0  # all but special tokens
+    vectors = ((read.vectors - plain.vectors)[own] ** 2).sum(dim=-1)
+    return (vectors + read.weights[own].log() ** 2).mean()
+
+
+def _good(pair: RatedPair) -> bool:
+    """Rated above the mean of its file: of a text that is wrong anyway, one negation says little."""
+    return pair.similarity > 0
 
 
 def _first_of_reference(pairs: Sequence[RatedPair], place: int) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from evalign.data.opusparcus import training_rows
 from evalign.data.rows import READERS, Columns, TableFile
-from evalign.data.text_lines import rereadable, shown
+from evalign.data.text_lines import read_lines, rereadable, shown
 from evalign.errors import InputError, SpecError
 from evalign.tuning.rated_pairs import RatedPair, RatedPairs, digest, rating_of
 from evalign.types import Row
@@ -40,6 +40,14 @@ def read_files(
     if len(pairs) < 2:
         raise InputError(f"training needs at least two rated pairs of texts, found {len(pairs)}")
     return RatedPairs(tuple(pairs), "; ".join(told), dict(+left_out))
+
+
+def read_anchors(path: str | None) -> list[str]:
+    """The texts of a file, one per line; empty lines are left out."""
+    texts = [line for line in read_lines(path) if line.strip()] if path else []
+    if path and not texts:
+        raise InputError(f"{shown(path)}: there is no text to anchor, expected one per line")
+    return texts
 
 
 def _is_ordered(path: str, columns: Columns, input_format: str | None) -> bool:

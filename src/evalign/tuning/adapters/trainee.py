@@ -8,6 +8,8 @@ are few numbers and have far to go: what the optimizer changes is a tenth of the
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,8 +53,10 @@ class AdapterTrainee:
         seed: int = 12345,
         device: str = "cpu",
         files: int = 1,
+        anchors: Sequence[str] = (),
     ) -> None:
         self.settings = settings = settings or AdapterSettings()
+        self.anchors = tuple(anchors)  # texts whose tokens must stay where they are
         self._texts = TextModel(model, settings.max_length, device)
         self._texts.model.requires_grad_(False).eval()
         located = self._texts.located
@@ -60,6 +64,7 @@ class AdapterTrainee:
         wanted = parse_layers(settings.layer or default_layer(located, config))
         self.layers = check_layers(wanted, depth(config) or 0)
         self._generator = torch.Generator().manual_seed(seed)
+        self._plain = False  # whether the encoder runs without its changes
         self._changes = self._add_changes()
         width = int(self._texts.model.config.hidden_size)
         zeros, ones = torch.zeros(len(FIELDS), device=device), torch.ones(len(FIELDS), device=device)
@@ -71,7 +76,8 @@ class AdapterTrainee:
         rules = f"{damage.VERSION}.{opposites.VERSION}.{objective.VERSION}"
         code = f"together:{objective.TOGETHER}|rules:{rules}"  # decides the weights, too
         layers = "+".join(map(str, self.layers))
-        self.name = f"{self._texts.identity}|adapter|{settings}|{code}|layers:{layers}|start:{seed}"
+        anchored = f"|anchors:{_digest(self.anchors)}" if self.anchors else ""
+        self.name = f"{self._texts.identity}|adapter|{settings}{anchored}|{code}|layers:{layers}|start:{seed}"
 
     @property
     def device(self) -> str:
@@ -136,7 +142,7 @@ class AdapterTrainee:
     @property
     def importance(self) -> Tensor:
         """(layers, width): a token weighs exp of its product with the unit vectors."""
-        return FAST * self.raw_importance
+        return torch.zeros_like(self.raw_importance) if self._plain else FAST * self.raw_importance
 
     def output_weights(self) -> Tensor:
         """Never negative, whatever the optimizer does."""
@@ -178,6 +184,15 @@ class AdapterTrainee:
                 encoded[distinct[index]] = ReadText(joined[row, : len(read)], importance[row, : len(read)] * own)
         return encoded
 
+    def read_plain(self, texts: Sequence[str]) -> dict[str, ReadText]:
+        """What `read` gave before the first step, without gradient."""
+        self._plain = True
+        try:
+            with torch.no_grad():
+                return self.read(texts)
+        finally:
+            self._plain = False
+
     def _add_changes(self) -> dict[str, tuple[torch.nn.Parameter, torch.nn.Parameter]]:
         """Hooks on the linear layers that the chosen layers' states depend on, and no others."""
         linears, rank, device = linear_modules(self._texts.model), self.settings.rank, self.device
@@ -188,7 +203,7 @@ class AdapterTrainee:
             down = torch.nn.Parameter(start.to(device))
             up = torch.nn.Parameter(torch.zeros(module.out_features, rank, device=device))
             changes[name] = (down, up)
-            hooks[name] = module.register_forward_hook(_adding(down, up))
+            hooks[name] = module.register_forward_hook(self._adding(down, up))
         probe = np.zeros((1, PROBE), dtype=np.int64)
         states = self._texts.layers(probe, probe + 1, self.layers)
         ups = [up for _, up in changes.values()]
@@ -204,10 +219,13 @@ class AdapterTrainee:
             )
         return changes
 
+    def _adding(self, down: Tensor, up: Tensor) -> Any:
+        """A forward hook: the layer's output plus that of the change beside it."""
+        return lambda _, inputs, output: output if self._plain else output + inputs[0] @ down.T @ up.T
 
-def _adding(down: Tensor, up: Tensor) -> Any:
-    """A forward hook: the layer's output plus that of the change beside it."""
-    return lambda _, inputs, output: output + inputs[0] @ down.T @ up.T
+
+def _digest(texts: Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
 
 
 def _array(tensor: Tensor) -> np.ndarray[Any, np.dtype[np.float32]]:
