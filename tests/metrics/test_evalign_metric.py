@@ -26,7 +26,7 @@ from adapter_guards import negations
 from attacked_texts import CANDIDATES, REFERENCES
 from attacks import ATTACKS
 
-SHORT = [("a", "b"), ("1", "2"), ("dog", "economics"), ("no", "9")]
+SHORT = [("a", "b"), ("Yes", "No"), ("1", "2"), ("dog", "economics"), ("no", "9")]
 
 
 @pytest.fixture(scope="module")
@@ -107,15 +107,14 @@ def test_more_words_never_pay(metric, attack):
     change = ATTACKS[attack][1]
     plain = metric.score(CANDIDATES, REFERENCES)["score"]
     attacked = metric.score([change(text) for text in CANDIDATES], REFERENCES)["score"]
-    assert (attacked <= plain).all()
-    assert attacked.mean() < plain.mean()
+    assert (attacked < plain).all()
     itself = metric.score([change(text) for text in REFERENCES], REFERENCES)["score"]
     assert (itself < 99).all()
 
 
 def test_repeating_single_words_does_not_pay(metric):
     stuttered = [" ".join(word for part in text.split() for word in (part, part)) for text in CANDIDATES]
-    assert (metric.score(stuttered, REFERENCES)["score"] <= metric.score(CANDIDATES, REFERENCES)["score"]).all()
+    assert (metric.score(stuttered, REFERENCES)["score"] < metric.score(CANDIDATES, REFERENCES)["score"]).all()
 
 
 def test_other_words_are_never_the_text_itself(metric):
