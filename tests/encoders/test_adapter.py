@@ -63,6 +63,18 @@ def test_both_backends_give_the_vectors_of_the_merged_weights(tiny, tmp_path, fa
             assert distance(mine.vectors, other.vectors) > 0.1
 
 
+def test_half_precision_weights_are_widened_before_they_are_changed(tiny, tmp_path):
+    model, copy = tiny("bert"), tmp_path / "half"
+    shutil.copytree(model, copy)
+    weights = {name: tensor.astype(np.float16) for name, tensor in load_file(model / "model.safetensors").items()}
+    save_file(weights, copy / "model.safetensors", {"format": "pt"})
+    folder = saved(copy, tmp_path / "adapter")
+    for mine, same in zip(
+        *(opened(copy, folder, backend=backend).encode(SENTENCES) for backend in ("ort", "torch")), strict=True
+    ):
+        assert distance(mine.vectors, same.vectors) < 1e-5
+
+
 def test_int8_reads_the_changed_weights(adapted):
     model, folder = adapted
     full, coarse = (opened(model, folder, arithmetic=kind).encode(SENTENCES) for kind in ("fp32", "int8"))

@@ -46,6 +46,7 @@ class EncoderGraph:
     folder: Path
     outputs: tuple[str, ...]
     positions: int  # tokens that the position table has room for
+    merged: Mapping[str, npt.NDArray[np.float32]]  # weights that an adapter changes, by the names of their initializers
 
 
 def build_graph(
@@ -78,7 +79,8 @@ def build_graph(
     model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
     folder = next(iter(tensors.values())).file.parent
     rows = builder.shape(f"{architecture.embeddings}.position_embeddings.weight")[0]
-    return EncoderGraph(model.SerializeToString(), folder, tuple(names.values()), rows - architecture.position_offset)
+    positions = rows - architecture.position_offset
+    return EncoderGraph(model.SerializeToString(), folder, tuple(names.values()), positions, builder.merged)
 
 
 def relative_buckets(distances: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -197,7 +199,7 @@ class _Builder:
     initializers: dict[str, onnx.TensorProto] = field(default_factory=dict)
     casts: dict[str, str] = field(default_factory=dict)
     changes: Mapping[str, LowRank] = field(default_factory=dict)
-    changed: dict[str, str] = field(default_factory=dict)
+    merged: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict)
     quantized_rows: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def node(self, op: str, *inputs: str, output: str = "", domain: str = "", **attributes: Any) -> str:
@@ -224,12 +226,7 @@ class _Builder:
         place = self._place(name)
         if place.dtype not in ELEMENT:
             raise UnsupportedModelError(f"{name}: {place.dtype} weights are not built here; use backend=torch")
-        if name not in self.initializers:
-            tensor = TensorProto(name=name, data_type=ELEMENT[place.dtype], dims=place.shape)
-            tensor.data_location = TensorProto.EXTERNAL
-            for key, value in (("location", place.file.name), ("offset", place.offset), ("length", place.length)):
-                tensor.external_data.add(key=key, value=str(value))
-            self.initializers[name] = tensor
+        self._external(name, place, ELEMENT[place.dtype])
         if place.dtype == "F32":
             return name
         if name not in self.casts:
@@ -244,15 +241,24 @@ class _Builder:
         return self.node("Gemm", value, weight, bias, transB=1, alpha=scale, beta=scale)
 
     def _adapted(self, base: str) -> str:
-        """The weight plus what an adapter adds. Constant folding adds it once, at load time: a text costs no more."""
-        weight = self.weight(f"{base}.weight")
+        """The weight; what an adapter adds is added here, once, so that a text costs no more than without."""
         if base not in self.changes:
-            return weight
-        if base not in self.changed:
-            change = self.changes[base]
-            up, down = self.constant(change.up, f"{base}.up"), self.constant(change.down, f"{base}.down")
-            self.changed[base] = self.node("Add", weight, self.node("MatMul", up, down))
-        return self.changed[base]
+            return self.weight(f"{base}.weight")
+        name, place, change = f"{base}.merged", self._place(f"{base}.weight"), self.changes[base]
+        if name not in self.merged:
+            self._external(name, place, TensorProto.FLOAT)
+            self.merged[name] = change.up @ change.down
+            self.merged[name] += place.read()
+        return name
+
+    def _external(self, name: str, place: TensorPlace, element: int) -> None:
+        """An initializer whose numbers lie in a file, or are handed over with the graph (`merged`)."""
+        if name not in self.initializers:
+            tensor = TensorProto(name=name, data_type=element, dims=place.shape)
+            tensor.data_location = TensorProto.EXTERNAL
+            for key, value in (("location", place.file.name), ("offset", place.offset), ("length", place.length)):
+                tensor.external_data.add(key=key, value=str(value))
+            self.initializers[name] = tensor
 
     def norm(self, value: str, base: str, eps: float) -> str:
         suffixes = ("weight", "bias") if f"{base}.weight" in self.tensors else ("gamma", "beta")

@@ -65,6 +65,8 @@ def _session(graph: EncoderGraph, threads: int) -> onnxruntime.InferenceSession:
     options.enable_mem_pattern = False  # no two batches have the same shape
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(graph.folder))
+    merged = [onnxruntime.OrtValue.ortvalue_from_numpy(weight) for weight in graph.merged.values()]
+    options.add_external_initializers(list(graph.merged), merged)
     try:
         return onnxruntime.InferenceSession(graph.model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own errors share no base class but this

@@ -44,12 +44,12 @@ class TensorPlace:
         return np.fromfile(self.file, dtype=np.uint8, count=self.length, offset=self.offset)
 
     def read(self) -> Floats:
-        """The tensor as float32; only for the few small ones that a graph must change."""
+        """The tensor as float32; only for those that a graph must change."""
         if self.dtype == "BF16":
             return (self.raw().view(np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(self.shape)
         if self.dtype not in FLOATS:
             raise WeightsError(f"{self.file}: expected a float tensor, found {self.dtype}")
-        return self.raw().view(FLOATS[self.dtype]).astype(np.float32).reshape(self.shape)
+        return self.raw().view(FLOATS[self.dtype]).astype(np.float32, copy=False).reshape(self.shape)
 
 
 def weight_files(directory: Path) -> list[Path]:
