@@ -24,6 +24,7 @@ from pathlib import Path
 import graded_pairs
 import numpy as np
 import rated
+import taught_pairs
 
 import evalign
 from evalign.atomic_files import whole_file
@@ -45,6 +46,7 @@ GROUPS = {  # data sets that are left out together
     "ted21": ("ted21_ende_mqm", "ted21_zhen_mqm"),
 }
 GRADED = ("wmt15_daseg", "wmt21_da_toen")  # whose sentences make the set `graded`: pairs that graded_pairs.py rates
+TAUGHT = ("wmt21_da_toen",)  # whose translations make the set `taught`, which taught_pairs.py rates
 ANCHORS = ("wmt15_daseg", "mlqe_ende_dev")  # what was translated into English or out of it, in its other language
 RESAMPLING = Resampling(samples=1000)
 FEWEST_RATINGS = 2
@@ -64,7 +66,20 @@ class Plan:
 
 
 PLANS = {
-    "minilm": Plan("4+6", 16, 3, 0.2, ("wmt15_daseg", "graded:1200:0.15")),
+    "minilm": Plan(
+        "4+6",
+        16,
+        2,
+        0.2,
+        (
+            "wmt15_daseg",
+            "wmt16_daseg",
+            "taught:4000",
+            "stsb_en_dev::0.3",
+            "stsb_de_dev::0.3",
+            "graded:2000:0.3",
+        ),
+    ),
     "mpnet": Plan("5+8", 8, 2, 0.1, ("wmt15_daseg", "graded:600:0.15")),
 }
 
@@ -95,6 +110,8 @@ def drawn(name: str, most: int, seed: int) -> list[dict]:
     """
     if name == "graded":
         return graded_pairs.graded(graded_pairs.translations(GRADED), most, seed)
+    if name == "taught":
+        return taught_pairs.taught(taught_pairs.translations(TAUGHT), most, seed)
     fit = [
         line
         for line in rated.records(name)

@@ -94,7 +94,9 @@ def test_it_learns_and_leaves_the_encoder_as_it_was(tiny, tmp_path):
     result = fit(model, rated_pairs(32), replace(PLAN, epochs=4), tmp_path)
     assert result.epochs[4].loss < 0.8 * result.epochs[1].loss
     assert all(torch.equal(before[name], tensor) for name, tensor in model._texts.model.state_dict().items())
-    assert min(model.output().weights) >= 0
+    output = model.output()
+    assert min(output.weights) >= 0
+    assert (output.weights[0], output.scales[0]) == (output.weights[1], output.scales[1]), "P and R count the same"
     assert model.importance.abs().max() > 0
 
 
