@@ -63,6 +63,7 @@ class Plan:
     epochs: int
     opposites: float
     sets: tuple[str, ...]
+    symmetric: bool = True
 
 
 PLANS = {
@@ -80,7 +81,7 @@ PLANS = {
             "graded:2000:0.3",
         ),
     ),
-    "mpnet": Plan("5+8", 8, 2, 0.1, ("wmt15_daseg", "graded:600:0.15")),
+    "mpnet": Plan("5+8", 8, 2, 0.1, ("wmt15_daseg", "graded:600:0.15"), symmetric=False),
 }
 
 
@@ -302,7 +303,7 @@ def main() -> None:
     ships = PLANS[given.model]
     rank, layer = given.rank or ships.rank, given.layer or ships.layer
     opposites = ships.opposites if given.opposites is None else given.opposites
-    settings = AdapterSettings(rank, layer, given.matching, given.negatives, given.damage, opposites)
+    settings = AdapterSettings(rank, layer, given.matching, given.negatives, given.damage, opposites, ships.symmetric)
     epochs = given.epochs or ships.epochs
     plan = replace(ADAPTER_PLAN, epochs=epochs, rate=given.lr, seed=given.seed, dev=0.0, threads=1)
     said = [[*text.split(":"), "", ""][:3] for text in given.train or ships.sets]

@@ -100,14 +100,17 @@ def test_it_learns_and_leaves_the_encoder_as_it_was(tiny, tmp_path):
     assert model.importance.abs().max() > 0
 
 
-def test_training_starts_at_the_plain_metric_with_a_fitted_output_layer(tiny):
-    model, pairs = trainee(tiny("bert")), rated_pairs(32)
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_training_starts_at_the_plain_metric_with_a_fitted_output_layer(tiny, symmetric):
+    model, pairs = trainee(tiny("bert"), symmetric=symmetric), rated_pairs(32)
     model.objective("").begin(pairs, 8)
     said, wanted = model.objective("").compared(pairs, 8)
     assert np.mean((said - wanted) ** 2) < np.var(wanted)
     metric = evalign.BERTScore(model=str(tiny("bert")), layer="1+3", threads=1)
     report = metric.score([pair.first for pair in pairs], [pair.second for pair in pairs])
     assert np.mean(report["f1"]) == pytest.approx(model.means[2].item(), abs=1e-5)
+    precision, recall, _ = np.divide(model.output().weights, model.output().scales)
+    assert (precision == recall) == symmetric
 
 
 def test_tokens_of_anchor_texts_stay_where_they_were(tiny, tmp_path):

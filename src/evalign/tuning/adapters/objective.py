@@ -38,7 +38,7 @@ SMALLEST = 0.02  # of a fitted weight: one of 0 would hardly move
 SLOPES = 0.2, 5.0  # bounds of a file's slope before the first step
 OPPOSITE = 0.45  # of a pair's score above unrelated text, which it may keep when one text is turned into its opposite
 LONGEST_OPPOSED = 25  # words: of a longer text, one negated verb changes a part
-VERSION = 6  # of the losses: grows when the same pairs would cost something else
+VERSION = 5  # of the losses: grows when the same pairs would cost something else
 ANCHOR = 3.0  # what an anchor text costs whose tokens moved by 1, squared
 ANCHORED = 4  # pairs of a batch for each anchor text
 TOGETHER = 4  # pairs of a reference that follow each other; more would make the pairs of a batch too alike
@@ -79,7 +79,8 @@ class MatchingObjective:
         sample = pairs[:: -(-len(pairs) // FITTED)]
         first, worse = self._fields(sample, micro)
         means, scales = first.mean(axis=0), first.std(axis=0)
-        scales[:2] = scales[:2].mean()  # precision and recall weigh the same
+        if self._settings.symmetric:
+            scales[:2] = scales[:2].mean()
         if not (scales > 1e-9).all():
             raise InputError("all pairs score the same before training: nothing can be learned from these texts")
         weights = np.sqrt([pair.weight for pair in sample])
@@ -88,10 +89,11 @@ class MatchingObjective:
         own = np.eye(len(self._trainee.raw_offsets))[[pair.file for pair in sample]] * ~ordered[:, None]
         standard = np.where(ordered[:, None], first - worse, first - means) / scales
         wanted = np.where(ordered, 1.0, ratings)
-        both, f1 = standard[:, :1] + standard[:, 1:2], standard[:, 2:]
-        columns = np.concatenate([both, f1, own, -own], axis=1)  # a file's zero may lie on either side
+        places = list(self._settings.weight_of_field)
+        added = standard @ np.eye(1 + max(places))[places]  # fields of the same weight
+        columns = np.concatenate([added, own, -own], axis=1)  # a file's zero may lie on either side
         fitted = nnls(columns * weights[:, None], wanted * weights)[0]
-        of_fields = np.maximum(fitted[[0, 0, 1]], SMALLEST)
+        of_fields = np.maximum(fitted[places], SMALLEST)
         offsets, slopes = _by_file(standard @ of_fields, wanted, own)
         of_fields, slopes = of_fields * slopes[0], slopes / slopes[0]  # the first file sets the scale of scores
         lists = [tuple(map(float, values)) for values in (means, scales, of_fields)]

@@ -24,6 +24,7 @@ class AdapterSettings:
     negatives: float = 0.0  # each candidate with a reference of another pair of its batch
     damage: float = 0.0  # a copy of the candidate that was damaged by rule
     opposites: float = 0.0  # the opposite of the candidate, of the reference, and of both
+    symmetric: bool = True  # precision and recall weigh the same in the output layer
     max_length: int = MAX_LENGTH
 
     def __post_init__(self) -> None:
@@ -32,6 +33,11 @@ class AdapterSettings:
         for name in ("negatives", "damage", "opposites"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise SpecError(f"--{name} {getattr(self, name)}: expected the weight of a loss, from 0 up")
+
+    @property
+    def weight_of_field(self) -> tuple[int, int, int]:
+        """Which of the output layer's weights precision, recall and F1 have."""
+        return (0, 0, 1) if self.symmetric else (0, 1, 2)
 
     def __str__(self) -> str:
         return "|".join(f"{name}:{value}" for name, value in asdict(self).items())

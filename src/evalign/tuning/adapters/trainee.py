@@ -69,10 +69,8 @@ class AdapterTrainee:
         width = int(self._texts.model.config.hidden_size)
         zeros, ones = torch.zeros(len(FIELDS), device=device), torch.ones(len(FIELDS), device=device)
         self.raw_importance = torch.nn.Parameter(torch.zeros(len(self.layers), width, device=device))
-        self.raw_weights, self.raw_intercept = (
-            torch.nn.Parameter(zeros[1:].clone()),
-            torch.nn.Parameter(zeros[:1].clone()),
-        )
+        self.raw_weights = torch.nn.Parameter(zeros[: 1 + max(settings.weight_of_field)].clone())
+        self.raw_intercept = torch.nn.Parameter(zeros[:1].clone())
         self.raw_offsets = torch.nn.Parameter(torch.zeros(files, device=device))  # of each file's ratings, as are
         self.raw_slopes = torch.nn.Parameter(torch.zeros(files, device=device))  # these; no metric needs them
         self.means, self.scales = zeros, ones  # fitted before the first step, then fixed
@@ -137,7 +135,9 @@ class AdapterTrainee:
         with torch.no_grad():
             self.means.copy_(torch.tensor(output.means))
             self.scales.copy_(torch.tensor(output.scales))
-            self.raw_weights.copy_(torch.tensor(output.weights[1:]).expm1().log() / FAST)  # of softplus
+            raw = torch.tensor(output.weights).expm1().log() / FAST  # of softplus
+            for place, weight in zip(self.settings.weight_of_field, raw, strict=True):
+                self.raw_weights[place] = weight
             self.raw_intercept.fill_(output.intercept / FAST)
             self.raw_offsets.copy_(torch.from_numpy(offsets / FAST))
             self.raw_slopes.copy_(torch.from_numpy(np.log(slopes) / FAST))
@@ -148,12 +148,8 @@ class AdapterTrainee:
         return torch.zeros_like(self.raw_importance) if self._plain else FAST * self.raw_importance
 
     def output_weights(self) -> Tensor:
-        """Never negative, whatever the optimizer does; precision and recall weigh the same.
-
-        Ratings of translations alone would teach it to overlook what a text leaves out.
-        """
-        of_recall, of_f1 = torch.nn.functional.softplus(FAST * self.raw_weights)
-        return torch.stack([of_recall, of_recall, of_f1])
+        """Never negative, whatever the optimizer does."""
+        return torch.nn.functional.softplus(FAST * self.raw_weights)[list(self.settings.weight_of_field)]
 
     def ratings(self, scores: Tensor, files: Sequence[int]) -> Tensor:
         """(n,) what the raters of these files should have said of texts with these scores: slope * score + offset.
