@@ -66,21 +66,9 @@ class Plan:
     symmetric: bool = True
 
 
+STSB = "stsb_en_dev::0.3", "stsb_de_dev::0.3"
 PLANS = {
-    "minilm": Plan(
-        "4+6",
-        16,
-        2,
-        0.2,
-        (
-            "wmt15_daseg",
-            "wmt16_daseg",
-            "taught:4000",
-            "stsb_en_dev::0.3",
-            "stsb_de_dev::0.3",
-            "graded:2000:0.3",
-        ),
-    ),
+    "minilm": Plan("4+6", 24, 2, 0.5, ("wmt15_daseg", "wmt16_daseg", "taught:2500", *STSB, "graded:1500:0.3")),
     "mpnet": Plan("5+8", 8, 2, 0.1, ("wmt15_daseg", "graded:600:0.15"), symmetric=False),
 }
 
