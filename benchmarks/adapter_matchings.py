@@ -23,7 +23,7 @@ import evalign
 from evalign.tuning.adapters.settings import ADAPTER_PLAN, AdapterSettings
 
 TRAINED = {"greedy": "greedy", "assignment": "envelope"}
-JUDGED = ("wmt16_daseg", "stsb_en_dev", "stsb_de_dev", rated.DARR)
+JUDGED = {"wmt16_daseg": 1, "stsb_en_dev": 1, "stsb_de_dev": 1, rated.DARR: 4}  # one in so many documents
 SETTINGS = AdapterSettings(rank=16, layer="4+6", negatives=0.1)
 PLAN = replace(ADAPTER_PLAN, epochs=2, dev=0.0, threads=1)
 Draws = adapters.Draws
@@ -59,20 +59,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="folder for adapters and scores")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--every", type=int, default=1, help="judge one in so many documents")
     given = parser.parse_args()
     kept = given.work / "scores"
     kept.mkdir(parents=True, exist_ok=True)
     trained = folders(given.work, given.seeds)
     print("| data | trained with | scored with | mean over seeds | lowest, highest | assignment - greedy in training |")
     print("|---|---|---|---|---|---|")
-    for name in JUDGED:
-        said = adapters.held_out(name, given.every)
+    for name, every in JUDGED.items():
+        said = adapters.held_out(name, every)
         for scored in TRAINED:
             judged: dict[str, list[Draws]] = {}
             for (way, _), folder in trained.items():
                 metric = metrics(folder)[scored]
-                file = kept / f"{name}.{given.every}.{adapters.digest(str(metric))}.npz"
+                file = kept / f"{name}.{every}.{adapters.digest(str(metric))}.npz"
                 judged.setdefault(way, []).append(adapters.judged(said, adapters.scores(metric, said.rows, file)))
             pairs = zip(judged["assignment"], judged["greedy"], strict=True)
             gain = drawn_over_seeds([(first[0] - second[0], first[1] - second[1]) for first, second in pairs])
