@@ -6,9 +6,13 @@ HTML tables are in `html.py`. Which formats a kind of result has is a table besi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ParamSpec
 
-from rich.console import RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -38,7 +42,36 @@ def render(
     return writers[form](*values, **options)
 
 
-def terminal_table(columns: Sequence[str], kinds: str, lines: Iterable[Iterable[str | Text]], **layout: Any) -> Table:
+@dataclass(frozen=True)
+class OneLineCells:
+    """Cells of a column below each other, for a table of hundreds of rows: rich spends its time by cell, not by line.
+
+    A cell is its parts, each with a style; the style of the last part goes on to the end of the line. A cell that is too
+    wide is cut, never wrapped.
+    """
+
+    cells: Sequence[Sequence[tuple[str, str]]]
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        widest = max(map(_cell_width, self.cells), default=0)
+        return Measurement(widest, widest)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        styles = {style: console.get_style(style) for style in {style for cell in self.cells for _, style in cell}}
+        for cell in self.cells:
+            spare = options.max_width - _cell_width(cell)
+            if spare < 0:
+                yield Text.assemble(*cell, no_wrap=True, overflow="ellipsis")
+                continue
+            *first, (text, style) = cell
+            yield from (Segment(part, styles[own]) for part, own in first)
+            yield Segment(text + " " * spare, styles[style])
+            yield Segment.line()
+
+
+def terminal_table(
+    columns: Sequence[str], kinds: str, lines: Iterable[Iterable[str | Text | OneLineCells]], **layout: Any
+) -> Table:
     """A table without lines for the terminal; `kinds` has a letter of COLUMNS for each column."""
     table = Table(box=None, header_style="bold", **({"pad_edge": False} | layout))
     for name, kind in zip(columns, kinds, strict=True):
@@ -71,6 +104,10 @@ def latex_tabular(
             ]
             lines.append(" & ".join(shown) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *(f"% {comment}" for comment in comments)])
+
+
+def _cell_width(cell: Sequence[tuple[str, str]]) -> int:
+    return sum(cell_len(text) for text, _ in cell)
 
 
 def _tsv_cell(value: object) -> str:

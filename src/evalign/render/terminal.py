@@ -6,13 +6,14 @@ import io
 import unicodedata
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from evalign.render.alignment_reading import MatchedText, class_of, foreign_text, levels_of, matched_texts
-from evalign.render.tables import signature_line, terminal_table
+from evalign.render.tables import OneLineCells, signature_line, terminal_table
 from evalign.types import Alignment
 
 BAR = 10
@@ -80,10 +81,14 @@ def side_by_side(alignments: Mapping[str, Alignment]) -> RenderableType:
     """One column per matching; the first is the yardstick, and a mark shows where another differs from it."""
     (first, yardstick), *_ = alignments.items()
     columns, bounds = list(alignments.values()), levels_of(yardstick).bounds
-    lines: list[list[str | Text]] = [
-        [visible(yardstick.candidate.surface(index)), *(_partner(each, index, yardstick, bounds) for each in columns)]
-        for index in range(len(yardstick.candidate))
-        if not yardstick.candidate.special[index]
+    shown = np.flatnonzero(~yardstick.candidate.special).tolist()
+    candidate, reference = (
+        [visible(tokens.surface(index)) for index in range(len(tokens))]
+        for tokens in (yardstick.candidate, yardstick.reference)
+    )
+    partners = [_partners(alignment, shown, yardstick, reference, bounds) for alignment in columns]
+    lines: list[list[str | Text | OneLineCells]] = [
+        [OneLineCells([[(candidate[index], "")] for index in shown]), *partners]
     ]
     for field in dict.fromkeys(name for alignment in columns for name in alignment.scores):
         values = [alignment.scores.get(field) for alignment in columns]
@@ -95,13 +100,19 @@ def side_by_side(alignments: Mapping[str, Alignment]) -> RenderableType:
     return Group(table, Text(note, style="dim"))
 
 
-def _partner(alignment: Alignment, index: int, yardstick: Alignment, bounds: Sequence[float]) -> Text:
-    partner = int(alignment.candidate_partners[index])
-    mark = f" {CHANGED}" if partner != int(yardstick.candidate_partners[index]) else ""
-    if partner < 0:
-        return Text(f"—{mark}", style="dim")
-    value = float(alignment.candidate_values[index])
-    return Text.assemble(visible(alignment.reference.surface(partner)), (f" {value:.2f}", quality(value, bounds)), mark)
+def _partners(
+    alignment: Alignment, shown: Sequence[int], yardstick: Alignment, surfaces: Sequence[str], bounds: Sequence[float]
+) -> OneLineCells:
+    """Whom each of the shown candidate tokens meets, how similar they are, and a mark if the yardstick differs."""
+    partners, values = alignment.candidate_partners.tolist(), alignment.candidate_values.tolist()
+    changed = (alignment.candidate_partners != yardstick.candidate_partners).tolist()
+    cells: list[list[tuple[str, str]]] = []
+    for index in shown:
+        partner, value = partners[index], values[index]
+        mark = f" {CHANGED}" if changed[index] else ""
+        matched = [(surfaces[partner], ""), (f" {value:.2f}", quality(value, bounds)), (mark, "")]
+        cells.append(matched if partner >= 0 else [(f"—{mark}", "dim")])
+    return OneLineCells(cells)
 
 
 def _changes(alignment: Alignment, yardstick: Alignment) -> int:
