@@ -21,9 +21,9 @@ from evalign.matching.assignment.recursion import SHORTER, Recursion
 from evalign.matching.registry import parse
 from evalign.metrics.baseline import shipped
 from evalign.metrics.signature import Signature
-from evalign.text.clauses import clause_of_tokens, clauses
+from evalign.text.clauses import clause_of_tokens
 from evalign.text.words import UNSPACED
-from evalign.types import Alignment, Floats, Ints, Tokens
+from evalign.types import Alignment, Bools, Floats, Ints, Tokens
 
 PROBABILITY_BOUNDS = (0.5, 0.1, 0.01, 0.001)  # the least of each class, best first
 LEVELS = 3  # above the weak one
@@ -118,19 +118,25 @@ def _own(similarity: Floats) -> float:
     return min(float(np.quantile(others, OWN_SHARE)), 1.0) if others.size else 0.0
 
 
-def clause_values(alignment: Alignment) -> dict[str, list[float | None]]:
-    """By side, the value of every clause in the order of `clauses`; null where no token of it has a weight."""
+def clause_values(alignment: Alignment, members: Mapping[str, Sequence[Bools]]) -> dict[str, list[float | None]]:
+    """By side, the value of every clause; null where no token of it has a weight.
+
+    `members` says by side and clause which tokens stand in it: it is the same for all matchings of a pair.
+    """
     values: dict[str, list[float | None]] = {}
     for side in matched_texts(alignment):
-        spans = clauses(side.tokens)
-        places = np.array(clause_of_tokens(side.tokens, spans))
+        worths = side.weights * side.values
         values[side.name] = []
-        for number in range(len(spans)):
-            own = places == number
-            weight = float(side.weights[own].sum())
-            worth = float((side.weights * side.values)[own].sum())
+        for own in members[side.name]:
+            weight, worth = float(side.weights[own].sum()), float(worths[own].sum())
             values[side.name].append(round(worth / weight, 8) if weight > 0 else None)
     return values
+
+
+def clause_members(tokens: Tokens, spans: list[tuple[int, int]]) -> list[Bools]:
+    """For every clause, which tokens stand in it."""
+    numbers = np.array(clause_of_tokens(tokens, spans))
+    return [numbers == number for number in range(len(spans))]
 
 
 def rounds_of(alignment: Alignment) -> list[list[list[int]]]:

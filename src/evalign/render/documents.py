@@ -24,6 +24,7 @@ from evalign.metrics.registry import METRICS, metric_class
 from evalign.metrics.signature import Signature
 from evalign.render.alignment_reading import (
     Levels,
+    clause_members,
     clause_values,
     foreign_text,
     levels_of,
@@ -32,7 +33,7 @@ from evalign.render.alignment_reading import (
 )
 from evalign.text.clauses import clauses
 from evalign.text.word_numbers import word_numbers
-from evalign.types import Alignment, Floats, Report, Row, Segment, Tokens, corpus_entries
+from evalign.types import Alignment, Bools, Floats, Report, Row, Segment, Tokens, corpus_entries
 from evalign.version import __version__
 
 ALIGNMENT = "evalign.alignment"
@@ -53,6 +54,9 @@ def alignment_document(
     """
     name, first = next(iter(alignments.items()))
     levels = levels_of(first)
+    texts = {"candidate": first.candidate, "reference": first.reference}
+    spans = {side: clauses(tokens) for side, tokens in texts.items()}
+    members = {side: clause_members(tokens, spans[side]) for side, tokens in texts.items()}
     return {
         "format": ALIGNMENT,
         "version": VERSION,
@@ -61,10 +65,10 @@ def alignment_document(
         "signature": first.signature,
         "matching": name,
         "scores": _scores(first),
-        "candidate": _side(first.candidate, first.candidate_weights),
-        "reference": _side(first.reference, first.reference_weights),
+        "candidate": _side(first.candidate, first.candidate_weights, spans["candidate"]),
+        "reference": _side(first.reference, first.reference_weights, spans["reference"]),
         "similarity": _packed(first.similarity) if packed else _plain(first.similarity, 6),
-        "matchings": [_matching(key, alignment) for key, alignment in alignments.items()],
+        "matchings": [_matching(key, alignment, members) for key, alignment in alignments.items()],
         "skipped": [{"name": key, "reason": utf8(reason)} for key, reason in (skipped or {}).items()],
         "baseline": _baseline(levels),
         "similarity_bounds": list(levels.bounds),
@@ -183,7 +187,7 @@ def _rating(human: Any) -> bool:
     return isinstance(human, str) or (isinstance(human, int | float) and bool(np.isfinite(human)))
 
 
-def _matching(name: str, alignment: Alignment) -> dict[str, Any]:
+def _matching(name: str, alignment: Alignment, members: Mapping[str, Sequence[Bools]]) -> dict[str, Any]:
     cells, rounds = alignment.cells, rounds_of(alignment)
     return {
         "name": name,
@@ -200,7 +204,7 @@ def _matching(name: str, alignment: Alignment) -> dict[str, Any]:
             "candidate": list(alignment.unmatched_candidate),
             "reference": list(alignment.unmatched_reference),
         },
-        "clause_values": clause_values(alignment),
+        "clause_values": clause_values(alignment, members),
         "flags": dict(alignment.counts),
     } | ({"rounds": rounds} if rounds else {})
 
@@ -218,9 +222,9 @@ def tokens_document(tokens: Tokens) -> dict[str, Any]:
     }
 
 
-def _side(tokens: Tokens, weights: Floats) -> dict[str, Any]:
+def _side(tokens: Tokens, weights: Floats, spans: Sequence[tuple[int, int]]) -> dict[str, Any]:
     own = {"words": word_numbers(tokens), "weights": _plain(weights), "windows": list(tokens.borders)}
-    own |= {"clauses": [list(span) for span in clauses(tokens)]}
+    own |= {"clauses": [list(span) for span in spans]}
     return tokens_document(tokens) | own
 
 

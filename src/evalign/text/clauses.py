@@ -7,6 +7,7 @@ hyphenated word. What has fewer than three words joins the clause that follows i
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from itertools import pairwise
 
 from evalign.text.sentences import split_sentences
@@ -35,11 +36,13 @@ def clauses(tokens: Tokens) -> list[tuple[int, int]]:
 
 def clause_of_tokens(tokens: Tokens, spans: list[tuple[int, int]]) -> list[int]:
     """The number of the clause that each token stands in; -1 for special tokens and those in none."""
-    return [
-        next((number for number, (start, stop) in enumerate(spans) if start <= int(first) < stop), -1)
-        if not special and first < last else -1
-        for (first, last), special in zip(tokens.offsets, tokens.special, strict=True)
-    ]  # fmt: skip
+    starts = [start for start, _ in spans]
+    numbers = []
+    for (first, last), special in zip(tokens.offsets.tolist(), tokens.special.tolist(), strict=True):
+        number = bisect_right(starts, first) - 1  # the last clause that begins no later
+        inside = number >= 0 and first < spans[number][1]
+        numbers.append(number if inside and first < last and not special else -1)
+    return numbers
 
 
 def _sentences(text: str) -> list[tuple[int, int]]:
@@ -80,12 +83,11 @@ def _joined(parts: list[tuple[int, int]], starts: list[int]) -> list[tuple[int, 
 def _word_starts(tokens: Tokens) -> list[int]:
     """Where each word begins that has a letter or digit."""
     first: dict[int, int] = {}
-    for place, word in enumerate(word_numbers(tokens)):
-        start, stop = (int(edge) for edge in tokens.offsets[place])
+    for word, (start, stop) in zip(word_numbers(tokens), tokens.offsets.tolist(), strict=True):
         if word >= 0 and any(char.isalnum() for char in tokens.text[start:stop]):
             first.setdefault(word, start)
     return sorted(first.values())
 
 
 def _words(span: tuple[int, int], starts: list[int]) -> int:
-    return sum(span[0] <= start < span[1] for start in starts)
+    return bisect_left(starts, span[1]) - bisect_left(starts, span[0])
