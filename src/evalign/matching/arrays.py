@@ -44,7 +44,7 @@ def along(array: Array, chosen: Array) -> Array:
 def where_true(mask: Array) -> tuple[Array, ...]:
     """Indices of the true cells, one array per axis."""
     xp = namespace(mask)
-    return tuple(np.nonzero(mask)) if xp is np else tuple(xp.nonzero(mask, as_tuple=True))
+    return tuple(mask.nonzero()) if xp is np else tuple(xp.nonzero(mask, as_tuple=True))
 
 
 def ranked(array: Array, rank: Array) -> Array:
@@ -59,7 +59,7 @@ def ranked(array: Array, rank: Array) -> Array:
 def order(array: Array) -> Array:
     """Indices that sort a vector upwards; equal values stay in place."""
     xp = namespace(array)
-    return np.argsort(array, kind="stable") if xp is np else xp.argsort(array, stable=True)
+    return array.argsort(kind="stable") if xp is np else xp.argsort(array, stable=True)
 
 
 def double(array: Array) -> Array:

@@ -31,7 +31,7 @@ def displacement(masks: tuple[Array, Array]) -> Array:
 def best(values: Array, distance: Array) -> Array:
     """Index of the largest value along the last axis; among equals the nearest one, then the first."""
     xp = namespace(values)
-    first = xp.argmax(values, axis=-1)
+    first = values.argmax(-1)
     level = values == along(values, first)[..., None]
     if int(xp.count_nonzero(level)) == math.prod(first.shape):  # no ties, as mostly
         return first
@@ -51,7 +51,7 @@ def best_two(values: Array, distance: Array, rows: Array) -> tuple[Array, Array,
     rival = values.argmax(-1)
     second = values[place, rival]
     tied = value == second
-    if tied.any():
+    if xp.count_nonzero(tied):  # of a short array quicker than any()
         (tied,) = where_true(tied)
         level = values[tied] == value[tied][:, None]
         level[place[: len(tied)], first[tied]] = True

@@ -66,7 +66,10 @@ class Auction(Assignment):
         return cells.sum((1, 2)) < shorter(masks)
 
     def sold(self, values: Array, distance: Array, masks: Masks, watch: Watch = unwatched) -> Array:
-        """Selected cells; `watch` is told of every round: which bidders won which partners, at which price."""
+        """Selected cells; `watch` is told of every round: which bidders won which partners, at which price.
+
+        Bidders and partners are numbered through the batch.
+        """
         sell = partial(_sell, eps=self.eps, max_rounds=self.max_rounds, watch=watch)
         return from_short_side(sell, (values, distance), masks, square="rows")
 
@@ -86,6 +89,7 @@ def _sell(
     price = prices.reshape(-1)
     nobody = batch * rows  # holds what is unsold, and never bids
     holder = indices(values, batch * count) * 0 + nobody
+    single = bool((partners.sum(-1) == 1).any())  # a single partner has no second choice
     waiting = xp.concatenate([bidders.reshape(-1), bidders[0, :1] & False])
     for _ in range(max_rounds):
         (bidder,) = where_true(waiting)
@@ -94,15 +98,17 @@ def _sell(
         item = bidder // rows
         value, wanted, second, _ = best_two(table[bidder] - prices[item], far, bidder)
         lead = value - second
-        lead[lead == xp.inf] = 0.0  # a single partner has no second choice
+        if single:
+            lead[lead == xp.inf] = 0.0
         lot = item * count + wanted
         offer = price[lot] + lead + eps
-        won = _highest(lot, offer, far, bidder, wanted)
-        bidder, lot, offer = bidder[won], lot[won], offer[won]
+        if len(lot) > 1:
+            won = _highest(lot, offer, far, bidder, wanted)
+            bidder, lot, offer = bidder[won], lot[won], offer[won]
         waiting[holder[lot]] = True
         waiting[bidder] = waiting[nobody] = False
         holder[lot], price[lot] = bidder, offer
-        watch(bidder % rows, lot % count, offer)
+        watch(bidder, lot, offer)
     (sold,) = where_true(holder < nobody)
     chosen = xp.zeros_like(table) > 0
     chosen[holder[sold], sold % count] = True
@@ -111,14 +117,14 @@ def _sell(
 
 def _highest(lot: Array, offer: Array, far: Array, bidder: Array, wanted: Array) -> Array:
     """Which bids win, by lot: the highest for each lot; among equals the nearest one, then the first."""
-    if len(lot) == 1:
-        return lot * 0
     ranked = order(lot)
-    if bool((lot[ranked][1:] != lot[ranked][:-1]).all()):
+    lots = lot[ranked]
+    if not namespace(lot).count_nonzero(lots[1:] == lots[:-1]):
         return ranked
     ranked = order(far[bidder, wanted])
     ranked = ranked[order(-offer[ranked])]
     ranked = ranked[order(lot[ranked])]
-    leads = lot[ranked] >= 0
-    leads[1:] = lot[ranked][1:] != lot[ranked][:-1]
+    lots = lot[ranked]
+    leads = lots >= 0
+    leads[1:] = lots[1:] != lots[:-1]
     return ranked[leads]

@@ -17,7 +17,7 @@ def by_gaps(similarity: Array, distance: Array, masks: tuple[Array, Array], watc
     """Selected cells (batch, n, m); the masks (batch, n) and (batch, m) are true where a token is.
 
     `distance` is the relative distance of the positions, which breaks ties. `watch` is told of every step: which takers
-    of the short side took which partners, by which lead.
+    of the short side, numbered through the batch, took which partners, by which lead.
     """
     return from_short_side(partial(_choose, watch=watch), (similarity, distance), masks, square="columns")
 
@@ -35,22 +35,20 @@ def _choose(values: Array, distance: Array, takers: Array, free: Array, watch: W
     # One live partner left: second is -inf, the gap +inf. Who is no taker, or is done, never wins.
     takes = takers.reshape(-1)
     lead = xp.where(takes, xp.where(takes, value, 0.0) - xp.where(takes, second, 0.0), -xp.inf)
-    by_matrix = (batch, rows)
+    leads, nears, partners, rivals = (array.reshape(batch, rows) for array in (lead, near, partner, rival))  # views
     turned = xp.swapaxes(table, 1, 2)
     left = takers.sum(-1)
     steps = []
     for _ in range(int(left.max()) if batch else 0):  # matrices that are done go along: nothing of theirs changes
-        taker = best(lead.reshape(by_matrix), near.reshape(by_matrix))
-        own = first_row + taker
+        own = first_row + best(leads, nears)
         taken = partner[own]
-        watch(taker, taken, lead[own])
+        watch(own, taken, lead[own])
         steps.append((own, taken))
         lead[own] = -xp.inf
         turned[item, taken] = -xp.inf
         # Only those who counted on the partner just taken look again.
         gone = taken[:, None]
-        counted = (partner.reshape(by_matrix) == gone) | (rival.reshape(by_matrix) == gone)
-        (again,) = where_true(counted.reshape(-1) & (lead > -xp.inf))
+        (again,) = where_true((((partners == gone) | (rivals == gone)) & (leads > -xp.inf)).reshape(-1))
         if len(again):
             value, partner[again], second, rival[again] = best_two(live[again], far, again)
             lead[again], near[again] = value - second, far[again, partner[again]]
