@@ -23,7 +23,7 @@ from evalign.metrics.baseline import shipped
 from evalign.metrics.signature import Signature
 from evalign.text.clauses import clause_of_tokens
 from evalign.text.words import UNSPACED
-from evalign.types import Alignment, Bools, Floats, Ints, Tokens
+from evalign.types import Alignment, Floats, Ints, Tokens
 
 PROBABILITY_BOUNDS = (0.5, 0.1, 0.01, 0.001)  # the least of each class, best first
 LEVELS = 3  # above the weak one
@@ -118,10 +118,10 @@ def _own(similarity: Floats) -> float:
     return min(float(np.quantile(others, OWN_SHARE)), 1.0) if others.size else 0.0
 
 
-def clause_values(alignment: Alignment, members: Mapping[str, Sequence[Bools]]) -> dict[str, list[float | None]]:
+def clause_values(alignment: Alignment, members: Mapping[str, Sequence[Ints]]) -> dict[str, list[float | None]]:
     """By side, the value of every clause; null where no token of it has a weight.
 
-    `members` says by side and clause which tokens stand in it: it is the same for all matchings of a pair.
+    `members` has the places of the tokens of every clause by side: they are the same for all matchings of a pair.
     """
     values: dict[str, list[float | None]] = {}
     for side in matched_texts(alignment):
@@ -133,10 +133,10 @@ def clause_values(alignment: Alignment, members: Mapping[str, Sequence[Bools]]) 
     return values
 
 
-def clause_members(tokens: Tokens, spans: list[tuple[int, int]]) -> list[Bools]:
-    """For every clause, which tokens stand in it."""
+def clause_members(tokens: Tokens, spans: list[tuple[int, int]]) -> list[Ints]:
+    """For every clause, the places of the tokens that stand in it."""
     numbers = np.array(clause_of_tokens(tokens, spans))
-    return [numbers == number for number in range(len(spans))]
+    return [np.flatnonzero(numbers == number) for number in range(len(spans))]
 
 
 def rounds_of(alignment: Alignment) -> list[list[list[int]]]:
@@ -179,11 +179,11 @@ def foreign_text(alignment: Alignment) -> str:
 
 def _script(text: str) -> str:
     """The script of most letters, as in `Arabic`; empty for a text without letters."""
-    scripts = Counter(
-        NAMES.get(first := unicodedata.name(char, "").partition(" ")[0], first.title())
-        for char in text
-        if unicodedata.category(char)[0] == "L"
-    )
+    scripts: Counter[str] = Counter()
+    for char, count in Counter(text).items():
+        if unicodedata.category(char)[0] == "L":
+            first = unicodedata.name(char, "").partition(" ")[0]
+            scripts[NAMES.get(first, first.title())] += count
     return "Japanese" if scripts["Japanese"] else max(scripts, key=scripts.__getitem__, default="")
 
 

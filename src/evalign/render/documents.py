@@ -33,7 +33,7 @@ from evalign.render.alignment_reading import (
 )
 from evalign.text.clauses import clauses
 from evalign.text.word_numbers import word_numbers
-from evalign.types import Alignment, Bools, Floats, Report, Row, Segment, Tokens, corpus_entries
+from evalign.types import Alignment, Floats, Ints, Report, Row, Segment, Tokens, corpus_entries
 from evalign.version import __version__
 
 ALIGNMENT = "evalign.alignment"
@@ -187,7 +187,7 @@ def _rating(human: Any) -> bool:
     return isinstance(human, str) or (isinstance(human, int | float) and bool(np.isfinite(human)))
 
 
-def _matching(name: str, alignment: Alignment, members: Mapping[str, Sequence[Bools]]) -> dict[str, Any]:
+def _matching(name: str, alignment: Alignment, members: Mapping[str, Sequence[Ints]]) -> dict[str, Any]:
     cells, rounds = alignment.cells, rounds_of(alignment)
     return {
         "name": name,

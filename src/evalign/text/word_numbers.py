@@ -13,24 +13,24 @@ from evalign.types import Tokens
 
 def continues(tokens: Tokens, place: int) -> bool:
     """Whether a token starts where the token before it ended, inside a word."""
-    start, before = int(tokens.offsets[place][0]), int(tokens.offsets[place - 1][1]) if place else -1
-    text = tokens.text
-    return 0 < start == before and _in_word(text[start - 1]) and _in_word(text[start : start + 1])
+    return _inside(tokens.text, int(tokens.offsets[place][0]), int(tokens.offsets[place - 1][1]) if place else -1)
 
 
 def word_numbers(tokens: Tokens) -> list[int]:
     """One number per token, counting from 0; -1 for special tokens. A token that covers nothing stays with the last."""
     numbers: list[int] = []
-    word = -1
-    for place in range(len(tokens)):
-        start, stop = tokens.offsets[place]
-        if tokens.special[place]:
-            numbers.append(-1)
-            continue
-        if word < 0 or (start < stop and not continues(tokens, place)):
+    word = before = -1
+    for (start, stop), special in zip(tokens.offsets.tolist(), tokens.special.tolist(), strict=True):
+        if not special and (word < 0 or (start < stop and not _inside(tokens.text, start, before))):
             word += 1
-        numbers.append(word)
+        numbers.append(-1 if special else word)
+        before = stop
     return numbers
+
+
+def _inside(text: str, start: int, before: int) -> bool:
+    """Whether a word goes on from where the token before ended to where this one starts."""
+    return 0 < start == before and _in_word(text[start - 1]) and _in_word(text[start : start + 1])
 
 
 def _in_word(char: str) -> bool:

@@ -39,25 +39,25 @@ class Alignment:
         """Names of what happened to the texts on the way."""
         return tuple(self.counts)
 
-    @cached_property
+    @property
     def candidate_values(self) -> Floats:
         """What each candidate token is worth in precision."""
-        return self._best(0)[1]
+        return self._best_of_candidate[1]
 
-    @cached_property
+    @property
     def reference_values(self) -> Floats:
         """What each reference token is worth in recall."""
-        return self._best(1)[1]
+        return self._best_of_reference[1]
 
-    @cached_property
+    @property
     def candidate_partners(self) -> Ints:
         """The reference token that gives each candidate token its value, -1 if none."""
-        return self._best(0)[0]
+        return self._best_of_candidate[0]
 
-    @cached_property
+    @property
     def reference_partners(self) -> Ints:
         """The candidate token that gives each reference token its value, -1 if none."""
-        return self._best(1)[0]
+        return self._best_of_reference[0]
 
     @property
     def precision_shares(self) -> Floats:
@@ -103,6 +103,14 @@ class Alignment:
         from evalign.render.terminal import alignment_text
 
         return alignment_text(self)
+
+    @cached_property
+    def _best_of_candidate(self) -> tuple[Ints, Floats]:
+        return self._best(0)
+
+    @cached_property
+    def _best_of_reference(self) -> tuple[Ints, Floats]:
+        return self._best(1)
 
     def _best(self, axis: int) -> tuple[Ints, Floats]:
         """Partner and value of every token of one side, from its cells; ties as in `matching.ties`."""
