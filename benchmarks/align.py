@@ -2,9 +2,9 @@
 
     python benchmarks/align.py --base ../before/src [--tokens 400] [--repeat 5]
 
-Both versions run one after the other in processes of their own, with one thread, `--repeat` times; the fastest is shown.
-Seconds are processor time. "whole process" is the command as a shell starts it, libraries and model included. The other
-lines are calls in a process that has made the same call once: the model is loaded and the texts are encoded.
+Both versions take turns in processes of their own with one thread, `--repeat` times; the fastest is shown. Times are
+processor time. "whole process" is the command as a shell starts it, libraries and model included. The other lines are
+calls in a process that has made the same call once: the model is loaded and the texts are encoded.
 """
 
 from __future__ import annotations

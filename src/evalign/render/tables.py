@@ -46,8 +46,8 @@ def render(
 class OneLineCells:
     """Cells of a column below each other, for a table of hundreds of rows: rich spends its time by cell, not by line.
 
-    A cell is its parts, each with a style; the style of the last part goes on to the end of the line. A cell that is too
-    wide is cut, never wrapped.
+    A cell is its parts, each with a style; the style of the last part goes on to the end of the line. A cell that is
+    too wide is cut, never wrapped.
     """
 
     cells: Sequence[Sequence[tuple[str, str]]]
