@@ -47,6 +47,17 @@ def where_true(mask: Array) -> tuple[Array, ...]:
     return tuple(mask.nonzero()) if xp is np else tuple(xp.nonzero(mask, as_tuple=True))
 
 
+def block(rows: np.ndarray[Any, Any], columns: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+    """The index of all cells of these rows and columns; slices where they are neighbours, which are not copied."""
+    slices = tuple(slice(places[0], places[-1] + 1) for places in (rows, columns) if _neighbours(places))
+    return slices if len(slices) == 2 else np.ix_(rows, columns)
+
+
+def index_pairs(cells: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """(row, column) of every true cell in reading order; where few are true, much faster than numpy's argwhere."""
+    return np.stack(np.divmod(np.flatnonzero(cells), cells.shape[1]), axis=1)
+
+
 def ranked(array: Array, rank: Array) -> Array:
     """(batch, 1): the value of that rank (batch,) in each row of (batch, cells), 0 for the smallest."""
     xp = namespace(array)
@@ -132,6 +143,11 @@ def from_short_side(
     turned = (_turned(table[group]) for table in tables)
     cells[group] = xp.swapaxes(solve(*turned, columns[group], rows[group]), 1, 2)
     return cells
+
+
+def _neighbours(places: np.ndarray[Any, Any]) -> bool:
+    """Whether ascending places leave none out."""
+    return len(places) > 0 and bool(places[-1] - places[0] == len(places) - 1)
 
 
 def _turned(table: Array) -> Array:

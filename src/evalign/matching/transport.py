@@ -14,7 +14,7 @@ import numpy as np
 
 from evalign.errors import InputError, SpecError, nearest
 from evalign.matching import transport_plans
-from evalign.matching.arrays import Array, full_masks, like, to_numpy
+from evalign.matching.arrays import Array, block, full_masks, like, to_numpy
 from evalign.matching.base import Masks, Matched, Matching, Weights, cell_values
 from evalign.matching.ties import displacement, on_grid
 from evalign.matching.transport_plans import TransportPlan, numbers
@@ -75,7 +75,7 @@ class Transport(Matching):
         table = np.where(rows[:, :, None] & columns[:, None, :], to_numpy(batch), 0.0)
         masses, moved = np.zeros(table.shape), []
         for place, matrix in enumerate(table):
-            inside = np.ix_(rows[place], columns[place])
+            inside = block(np.flatnonzero(rows[place]), np.flatnonzero(columns[place]))
             moved.append(self.plan(matrix[inside], own[place, rows[place]], other[place, columns[place]]))
             masses[place][inside] = moved[-1].plan
         candidate_values, reference_values = cell_values(table, masses > 0)

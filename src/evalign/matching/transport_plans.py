@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from evalign.errors import InputError, SpecError
+from evalign.matching.arrays import block
 from evalign.types import Floats, Ints
 
 MAX_PIVOTS = 10_000_000  # of the simplex; 3,000 x 3,000 tokens need fewer than 100,000
@@ -141,14 +142,12 @@ class _Problem:
     @property
     def live(self) -> Floats:
         """The costs between the tokens that have mass."""
-        if len(self.rows) == self.cost.shape[0] and len(self.columns) == self.cost.shape[1]:
-            return self.cost
-        return np.asarray(self.cost[np.ix_(self.rows, self.columns)])
+        return np.asarray(self.cost[block(self.rows, self.columns)])
 
     def finished(self, flow: Floats, converged: bool, penalty: float = 0.0) -> TransportPlan:
         """The flow between the live tokens, put back among all tokens."""
         plan = np.zeros(self.cost.shape)
-        plan[np.ix_(self.rows, self.columns)] = flow
+        plan[block(self.rows, self.columns)] = flow
         left = _without_dust(self.masses[0] - plan.sum(1))
         missing = _without_dust(self.masses[1] - plan.sum(0))
         penalties = penalty * float(left.sum() + missing.sum())
@@ -167,7 +166,7 @@ def _problem(cost: Floats, candidate_masses: Floats, reference_masses: Floats) -
     a = _normalised("candidate_masses", candidate_masses, table.shape[0])
     b = _normalised("reference_masses", reference_masses, table.shape[1])
     rows, columns = np.flatnonzero(a), np.flatnonzero(b)
-    return _Problem(table, (a, b), rows, columns, float(table[np.ix_(rows, columns)].max()) or 1.0)
+    return _Problem(table, (a, b), rows, columns, float(table[block(rows, columns)].max()) or 1.0)
 
 
 def _normalised(name: str, masses: Floats, count: int) -> Floats:

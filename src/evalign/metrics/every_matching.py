@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from evalign.errors import EvalignError, InputError, SpecError
 from evalign.matching.registry import TRANSPORT, every_name
+from evalign.matching.shared_matrix import SharedMatrix
 from evalign.metrics.base import Metric
 from evalign.metrics.bertscore import BERTScore
 from evalign.metrics.matching_metric import MatchingMetric, MatchingScorer, PRFMetric
@@ -49,11 +50,12 @@ def align_every(
     pair = texts[candidate], texts[reference]
     own = scorer.align_sides(scorer.side(pair[0]), scorer.side(pair[1]))
     alignments, skipped = {metric.matcher.kind: own}, {}
+    shared = SharedMatrix(own.similarity)
     for name in every_name() if others else ():
         if name == metric.matcher.kind:
             continue
         try:
-            alignments[name] = _aligned(with_matching(metric, name), scorer, pair, own)
+            alignments[name] = _aligned(with_matching(metric, name), scorer, pair, shared)
         except EvalignError as error:
             skipped[name] = str(error)
     return EveryMatching(alignments, skipped)
@@ -82,14 +84,14 @@ def with_matching(metric: MatchingMetric, matching: str) -> MatchingMetric:
 
 
 def _aligned(
-    metric: MatchingMetric, first: MatchingScorer, pair: tuple[Embedded, Embedded], own: Alignment
+    metric: MatchingMetric, first: MatchingScorer, pair: tuple[Embedded, Embedded], shared: SharedMatrix
 ) -> Alignment:
     """The same two encoded texts under another matching of the same matrix."""
-    shape = " x ".join(map(str, own.similarity.shape))
-    if metric.matcher.kind == TRANSPORT and own.similarity.size > TRANSPORT_CELLS:
+    shape = " x ".join(map(str, shared.similarity.shape))
+    if metric.matcher.kind == TRANSPORT and shared.similarity.size > TRANSPORT_CELLS:
         raise SpecError(f"{shape} tokens are too many to transport here")
     scorer = MatchingScorer(metric, first.memory, first.weights, metric.rescaling())
     sides = scorer.side(pair[0]), scorer.side(pair[1])
-    if (len(sides[0].tokens), len(sides[1].tokens)) != own.similarity.shape:
+    if (len(sides[0].tokens), len(sides[1].tokens)) != shared.similarity.shape:
         raise SpecError(f"it matches tokens, and {first.metric} matches n-grams")
-    return scorer.align_sides(*sides, own.similarity)
+    return scorer.align_sides(*sides, shared)

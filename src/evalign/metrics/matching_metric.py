@@ -19,8 +19,10 @@ from evalign.encoders.loading import open_encoder
 from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.errors import TextTooLongError
 from evalign.matching.aggregate import f1, weighted_mean
+from evalign.matching.arrays import index_pairs
 from evalign.matching.base import Matched, Matching
 from evalign.matching.batching import check_size, groups, solve_together
+from evalign.matching.shared_matrix import SharedMatrix
 from evalign.matching.similarity import BAND_CELLS, bands, similarity
 from evalign.metrics.base import blocks
 from evalign.metrics.baseline import SCALES, Baseline, Rescaling, shipped
@@ -237,24 +239,24 @@ class MatchingScorer(TokenScorer):
         sides = self.sides([candidate, reference])
         return self.align_sides(sides[candidate], sides[reference])
 
-    def align_sides(self, candidate: Side, reference: Side, matrix: Floats | None = None) -> Alignment:
-        """The alignment of two texts that are encoded; `matrix` if their similarity is known already."""
+    def align_sides(self, candidate: Side, reference: Side, shared: SharedMatrix | None = None) -> Alignment:
+        """The alignment of two texts that are encoded; `shared` if their similarity is known already."""
         rows, columns = len(candidate.tokens), len(reference.tokens)
         if rows * columns > DRAWABLE_CELLS:
             raise TextTooLongError(f"{rows} x {columns} tokens are too many to show; align shorter pieces")
-        matrix = similarity(candidate.embedded, reference.embedded) if matrix is None else matrix
+        shared = shared or SharedMatrix(similarity(candidate.embedded, reference.embedded))
         cells, masses, notes = np.zeros((0, 2), dtype=np.int64), None, {}
         scores = np.full(len(self.metric.fields), self.metric.worst)
         if not (candidate.empty or reference.empty):
-            matched = self.matcher.solve(matrix, (candidate.weights, reference.weights))
-            cells, notes = np.argwhere(matched.cells), matched.counts
+            matched = shared.solve(self.matcher, (candidate.weights, reference.weights))
+            cells, notes = index_pairs(matched.cells), matched.counts
             masses = None if matched.masses is None else matched.masses[tuple(cells.T)]
             scores = self.metric.fields_of(matched, candidate, reference)
         scale = [side.weights.sum() if masses is not None else 1.0 for side in (candidate, reference)]
         return Alignment(
             candidate=candidate.tokens,
             reference=reference.tokens,
-            similarity=matrix,
+            similarity=shared.similarity,
             candidate_weights=candidate.weights / scale[0],
             reference_weights=reference.weights / scale[1],
             cells=cells,

@@ -21,6 +21,7 @@ from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.errors import SpecError
 from evalign.matching.base import Matched, Matching
 from evalign.matching.ngrams import ngrams
+from evalign.matching.shared_matrix import SharedMatrix
 from evalign.matching.transport import COSTS, FORMS, SOLVERS, Transport, mover_score
 from evalign.metrics.corpus_idf import SIDES, corpus_texts, count_idf
 from evalign.metrics.matching_metric import MatchingMetric, MatchingScorer
@@ -191,9 +192,9 @@ class SidesScorer(MatchingScorer):
         """Every pair with the masses of its sides."""
         return super().match([self._weighed(*pair) for pair in pairs])
 
-    def align_sides(self, candidate: Side, reference: Side, matrix: Floats | None = None) -> Alignment:
+    def align_sides(self, candidate: Side, reference: Side, shared: SharedMatrix | None = None) -> Alignment:
         """The same for the alignment."""
-        return super().align_sides(*self._weighed(candidate, reference), matrix)
+        return super().align_sides(*self._weighed(candidate, reference), shared)
 
     def layers(self, rows: list[Row], embedded: Mapping[str, Embedded], picks: Sequence[Sequence[int]]) -> Floats:
         """Not known: the preset reads the last layer."""

@@ -24,7 +24,7 @@ from evalign.matching.arrays import (
     unwatched,
     where_true,
 )
-from evalign.matching.assignment.base import Assignment
+from evalign.matching.assignment.base import Assignment, Prepared
 from evalign.matching.assignment.recording import watched_steps
 from evalign.matching.base import Masks, Step, Weights
 from evalign.matching.ties import best_two
@@ -57,9 +57,9 @@ class Auction(Assignment):
         key, _, value = setting.partition("=")
         return {"eps": float(value)} if key == "eps" and value else super().own_option(setting)
 
-    def select(self, values: Array, distance: Array, masks: Masks) -> Array:
+    def select(self, batch: Prepared) -> Array:
         """A matrix that needs more rounds than `max_rounds` is left with some tokens unassigned."""
-        return self.sold(values, distance, masks)
+        return self.sold(batch.values, self.positions(batch), batch.masks)
 
     def unfinished(self, cells: Array, masks: Masks) -> Array | None:
         """Where fewer cells were sold than the short side has tokens."""
@@ -96,7 +96,8 @@ def _sell(
         if not len(bidder):
             break
         item = bidder // rows
-        value, wanted, second, _ = best_two(table[bidder] - prices[item], far, bidder)
+        asked = prices[item] if batch > 1 else prices
+        value, wanted, second, _ = best_two(table[bidder] - asked, far, bidder)
         lead = value - second
         if single:
             lead[lead == xp.inf] = 0.0

@@ -1,12 +1,14 @@
 """What all assignments share: checks, the grid of ties, weighted objectives, repair of rule-breaking results.
 
-A method gives the cells of a padded batch of 64-bit values in `select`; single matrices are batches of one.
+A method gives the cells of a `Prepared` batch in `select`; single matrices are batches of one.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from evalign.errors import InputError, SpecError
@@ -17,6 +19,41 @@ from evalign.matching.base import Masks, Matched, Matching, Weights, cell_values
 from evalign.matching.ties import displacement, on_grid
 
 MATRIX_CELLS = 16_000_000  # an assignment needs its whole matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A padded batch to choose from: 64-bit values on the grid of ties, 0 at padding, and masks of the tokens.
+
+    Several assignments of the same values can share it, and with it whatever two of them would compute alike.
+    """
+
+    values: Array
+    masks: Masks
+    tables: dict[Hashable, Array] = field(default_factory=dict)
+
+    @cached_property
+    def distance(self) -> Array:
+        """(batch, n, m): the relative distance of positions."""
+        return displacement(self.masks)
+
+    def once(self, name: Hashable, compute: Callable[[], Array]) -> Array:
+        """The table of that name, computed for the first assignment that asks for it."""
+        if name not in self.tables:
+            self.tables[name] = compute()
+        return self.tables[name]
+
+
+def prepare(similarity: Array, weights: Weights | None = None, masks: Masks | None = None) -> Prepared:
+    """What is maximised: similarity, times the tokens' shares if there are weights; or an error that says why not."""
+    if similarity.ndim != 3:
+        raise InputError(f"expected a matrix (n, m) or a batch (batch, n, m), got {similarity.ndim} dimensions")
+    values = double(similarity)
+    padded = masks is not None
+    masks = full_masks(values) if masks is None else (masks[0] != 0, masks[1] != 0)
+    _check(values, masks, padded)
+    values = on_grid(values if weights is None else values * _shares(weights))
+    return Prepared(namespace(values).where(valid_cells(masks), values, 0.0) if padded else values, masks)
 
 
 @dataclass(frozen=True)
@@ -65,12 +102,12 @@ class Assignment(Matching):
         raise SpecError(f"{cls.kind} has no setting {setting!r}")
 
     @abstractmethod
-    def select(self, values: Array, distance: Array, masks: Masks) -> Array:
-        """The cells of a batch; among equal values the smallest distance, then the lowest index."""
+    def select(self, batch: Prepared) -> Array:
+        """The cells of a batch; among equal values the smallest of `positions`, then the lowest index."""
 
-    def positions(self, masks: Masks) -> Array:
+    def positions(self, batch: Prepared) -> Array:
         """The distances that decide between equal cells."""
-        return displacement(masks)
+        return batch.distance
 
     def unfinished(self, cells: Array, masks: Masks) -> Array | None:
         """(batch,): which matrices the method gave up on; None if it never does."""
@@ -81,30 +118,23 @@ class Assignment(Matching):
         if similarity.ndim == 2:
             single = None if weights is None else (weights[0][None], weights[1][None])
             return self.solve(similarity[None], single, None).pair(0, *similarity.shape)
-        values, masks = self.prepared(similarity, weights, masks)
-        distance = self.positions(masks)
-        cells = self.select(values, distance, masks)
+        return self.solve_prepared(similarity, self.prepared(similarity, weights, masks))
+
+    def solve_prepared(self, similarity: Array, batch: Prepared) -> Matched:
+        """The same for a batch (batch, n, m) that has been prepared already."""
+        cells = self.select(batch)
         notes: dict[str, Array] = {}
-        unfinished = self.unfinished(cells, masks)
+        unfinished = self.unfinished(cells, batch.masks)
         if self.strict or (unfinished is not None and bool(unfinished.any())):
-            cells = repaired(values, distance, cells, masks)
+            cells = repaired(batch.values, self.positions(batch), cells, batch.masks)
         notes["violations"] = violations(cells)
         if unfinished is not None:
             notes["auction-unfinished"] = unfinished
         return Matched(*cell_values(similarity, cells), lambda: cells, notes=notes)
 
-    def prepared(self, similarity: Array, weights: Weights | None, masks: Masks | None) -> tuple[Array, Masks]:
-        """What is maximised, on the grid and 0 at padding; or an error that says what is wrong."""
-        if similarity.ndim != 3:
-            raise InputError(f"expected a matrix (n, m) or a batch (batch, n, m), got {similarity.ndim} dimensions")
-        values = double(similarity)
-        padded = masks is not None
-        masks = full_masks(values) if masks is None else (masks[0] != 0, masks[1] != 0)
-        _check(values, masks, padded)
-        if self.weighted and weights is not None:
-            values = values * _shares(weights)
-        values = on_grid(values)
-        return (namespace(values).where(valid_cells(masks), values, 0.0) if padded else values), masks
+    def prepared(self, similarity: Array, weights: Weights | None, masks: Masks | None) -> Prepared:
+        """What this assignment chooses from."""
+        return prepare(similarity, weights if self.weighted else None, masks)
 
 
 def repaired(values: Array, distance: Array, cells: Array, masks: Masks) -> Array:

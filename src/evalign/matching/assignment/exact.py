@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from evalign.matching.arrays import Array, like, to_numpy
-from evalign.matching.assignment.base import Assignment
-from evalign.matching.base import Masks
+from evalign.matching.arrays import Array, block, like, to_numpy
+from evalign.matching.assignment.base import Assignment, Prepared
 from evalign.matching.ties import STEPS
 
 
@@ -22,19 +21,20 @@ class Exact(Assignment):
     about: ClassVar[str] = "the set of cells with the largest sum in which no token is used twice"
     padded: ClassVar[bool] = False  # the solver is compiled, and takes one matrix at a time
 
-    def select(self, values: Array, distance: Array, masks: Masks) -> Array:
+    def select(self, batch: Prepared) -> Array:
         """Of all assignments with the largest sum, the one whose positions are nearest in all.
 
         The distances of k cells, scaled by a power of two, add up to less than one step of the grid.
         """
-        steps, far, rows, columns = (to_numpy(array) for array in (values * STEPS, distance, *masks))
+        tables = batch.values * STEPS, self.positions(batch), *batch.masks
+        steps, far, rows, columns = (to_numpy(array) for array in tables)
         table = steps - far * _less_than_a_step(far)[:, None, None]
         cells = np.zeros(table.shape, dtype=bool)
         for item in range(len(table)):
             own_rows, own_columns = np.flatnonzero(rows[item]), np.flatnonzero(columns[item])
-            i, j = linear_sum_assignment(table[item][np.ix_(own_rows, own_columns)], maximize=True)
+            i, j = linear_sum_assignment(table[item][block(own_rows, own_columns)], maximize=True)
             cells[item, own_rows[i], own_columns[j]] = True
-        return like(cells, values)
+        return like(cells, batch.values)
 
 
 def _less_than_a_step(distance: Array) -> Array:

@@ -27,6 +27,6 @@ def watched_steps(
         cells = tuple(cell if by_rows else cell[::-1] for cell in taken)
         seen.append(Step(cells, tuple(f"{word} {number:.3f}" for number in numbers.tolist())))
 
-    values, masks = matching.prepared(similarity[None], (weights[0][None], weights[1][None]), None)
-    run(values, matching.positions(masks), masks, watch)
+    batch = matching.prepared(similarity[None], (weights[0][None], weights[1][None]), None)
+    run(batch.values, matching.positions(batch), batch.masks, watch)
     return seen

@@ -17,11 +17,10 @@ import numpy as np
 
 from evalign.errors import SpecError, nearest
 from evalign.matching.arrays import Array, indices, leaders, namespace, shorter, valid_cells
-from evalign.matching.assignment.base import Assignment, violations
+from evalign.matching.assignment.base import Assignment, Prepared, violations
 from evalign.matching.assignment.one_sided import best_of_columns, best_of_short_side, largest_cells
 from evalign.matching.base import Masks, Matched, Step, Weights, cell_values
 from evalign.matching.registry import PRESETS
-from evalign.matching.ties import displacement
 
 SHORTER = -1  # as many rounds as the short side has tokens
 AS_PUBLISHED = "authors-as-published"
@@ -70,15 +69,16 @@ class Recursion(Assignment):
         kinds: dict[str, type[int | float]] = {"rounds": int, "factor": float}
         return {key: kinds[key](value)} if equals and key in kinds else {"preset": setting}
 
-    def positions(self, masks: Masks) -> Array:
+    def positions(self, batch: Prepared) -> Array:
         """The authors' programs take the lowest index, whatever its distance."""
-        return displacement(masks) * (0.0 if self.preset.startswith("authors") else 1.0)
+        return batch.distance * 0.0 if self.preset.startswith("authors") else batch.distance
 
-    def select(self, values: Array, distance: Array, masks: Masks) -> Array:
+    def select(self, batch: Prepared) -> Array:
         """The recursion, then the method's own choice."""
         factor, rounds = self.own_constants
-        steps = shorter(masks) if rounds == SHORTER else shorter(masks) * 0 + rounds
-        return self.choose(sharpened(values, masks, factor, steps), distance, masks)
+        steps = shorter(batch.masks) if rounds == SHORTER else shorter(batch.masks) * 0 + rounds
+        sharp = batch.once(("sharpened", factor, rounds), lambda: sharpened(batch.values, batch.masks, factor, steps))
+        return self.choose(sharp, self.positions(batch), batch.masks)
 
     def choose(self, values: Array, distance: Array, masks: Masks) -> Array:
         """Every token of the short side takes its best cell."""
@@ -87,10 +87,10 @@ class Recursion(Assignment):
     def by_rounds(self, similarity: Array, most: int, weights: Weights | None = None) -> Iterator[Matched]:
         """One matrix (n, m) after 0, 1, 2, ... `most` rounds, as this method would choose then; nothing is repaired."""
         sides = None if weights is None else (weights[0][None], weights[1][None])
-        values, masks = self.prepared(similarity[None], sides, None)
-        distance, steps = self.positions(masks), shorter(masks) * 0 + most
-        for sharp in sharpening(values, masks, self.own_constants[0], steps):
-            cells = self.choose(sharp, distance, masks)
+        batch = self.prepared(similarity[None], sides, None)
+        steps = shorter(batch.masks) * 0 + most
+        for sharp in sharpening(batch.values, batch.masks, self.own_constants[0], steps):
+            cells = self.choose(sharp, self.positions(batch), batch.masks)
             notes = {"violations": violations(cells)[0]}
             yield Matched(*cell_values(similarity, cells[0]), partial(getitem, cells, 0), notes=notes)
 
@@ -163,9 +163,9 @@ def sharpening(similarity: Array, masks: Masks, factor: float, rounds: Array) ->
     """The matrix before the first step, and after each."""
     xp = namespace(similarity)
     valid = valid_cells(masks)
-    values = xp.where(valid, similarity, -xp.inf)
-    rivalry = (masks[0].sum(-1) > 1) & (masks[1].sum(-1) > 1)  # one token has no rival
     padded = not bool(valid.all())
+    values = xp.where(valid, similarity, -xp.inf) if padded else similarity
+    rivalry = (masks[0].sum(-1) > 1) & (masks[1].sum(-1) > 1)  # one token has no rival
     yield values
     whole_matrix: dict[str, Any] = {"axis": (1, 2), "keepdims": True}
     for step in range(int(rounds.max()) if len(rounds) else 0):

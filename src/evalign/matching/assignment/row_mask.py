@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evalign.matching.arrays import Array
-from evalign.matching.assignment.base import Assignment
+from evalign.matching.assignment.base import Assignment, Prepared
 from evalign.matching.assignment.largest_gap import by_gaps
 from evalign.matching.assignment.recording import watched_steps
-from evalign.matching.base import Masks, Step, Weights
+from evalign.matching.base import Step, Weights
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class RowMask(Assignment):
     kind: ClassVar[str] = "row-mask"
     about: ClassVar[str] = "whoever would lose most by waiting chooses first"
 
-    def select(self, values: Array, distance: Array, masks: Masks) -> Array:
+    def select(self, batch: Prepared) -> Array:
         """As many cells as the short side has tokens."""
-        return by_gaps(values, distance, masks)
+        return by_gaps(batch.values, self.positions(batch), batch.masks)
 
     def steps(self, similarity: Array, weights: Weights) -> list[Step]:
         """Who took whom, by which lead."""
