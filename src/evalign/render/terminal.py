@@ -110,8 +110,10 @@ def _partners(
     for index in shown:
         partner, value = partners[index], values[index]
         mark = f" {CHANGED}" if changed[index] else ""
-        matched = [(surfaces[partner], ""), (f" {value:.2f}", quality(value, bounds)), (mark, "")]
-        cells.append(matched if partner >= 0 else [(f"—{mark}", "dim")])
+        if partner < 0:
+            cells.append([(f"—{mark}", "dim")])
+        else:
+            cells.append([(surfaces[partner], ""), (f" {value:.2f}", quality(value, bounds)), (mark, "")])
     return OneLineCells(cells)
 
 
