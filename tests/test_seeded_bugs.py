@@ -25,7 +25,8 @@ from evalign.metrics.base import Metric
 from evalign.metrics.bertscore import BERTScore
 from evalign.metrics.matching_metric import MatchingScorer
 from evalign.metrics.signature import Signature
-from evalign.metrics.token_metric import PairScore, Side
+from evalign.metrics.token_metric import PairScore
+from evalign.metrics.token_side import Side
 from evalign.testing import LAWS, LawBroken, check_metric
 from evalign.types import Embedded, Floats, Report, Row, Segment, Tokens
 

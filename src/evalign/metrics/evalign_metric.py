@@ -22,7 +22,7 @@ from evalign.matching.greedy import Greedy
 from evalign.metrics.matching_metric import MatchingMetric, prf_of
 from evalign.metrics.options import option
 from evalign.metrics.repetition import said_once
-from evalign.metrics.token_metric import Side
+from evalign.metrics.token_side import Side
 from evalign.types import Alignment, Floats
 
 

@@ -18,7 +18,8 @@ from evalign.errors import SpecError, nearest
 from evalign.metrics.base import Metric, Scorer
 from evalign.metrics.registry import metric
 from evalign.metrics.signature import Signature
-from evalign.metrics.token_metric import TokenMetric, TokenScorer, total_counts
+from evalign.metrics.token_metric import TokenMetric, TokenScorer
+from evalign.metrics.token_side import total_counts
 from evalign.types import Floats, Row
 
 LENGTH_RATIO = "length-ratio"

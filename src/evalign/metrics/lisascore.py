@@ -18,7 +18,7 @@ from evalign.matching.base import Matched, Matching
 from evalign.matching.registry import METHODS, PRESETS, matching_class, named
 from evalign.metrics.matching_metric import PRFMetric, prf
 from evalign.metrics.options import number_within, option, whole_number_within
-from evalign.metrics.token_metric import Side
+from evalign.metrics.token_side import Side
 from evalign.types import Floats
 
 DENOMINATORS = ("own", "min", "max")

@@ -30,7 +30,8 @@ from evalign.metrics.blas import one_blas_thread
 from evalign.metrics.options import flag_or_text, option
 from evalign.metrics.pairwise import greedy_scores
 from evalign.metrics.rows import make_rows
-from evalign.metrics.token_metric import PairScore, Side, TokenMetric, TokenScorer, add_counts, is_stream, total_counts
+from evalign.metrics.token_metric import PairScore, TokenMetric, TokenScorer, is_stream
+from evalign.metrics.token_side import Side, add_counts, total_counts
 from evalign.text.idf import TokenWeights
 from evalign.types import Alignment, Embedded, Floats, LayerReport, Report, Row
 

@@ -27,7 +27,8 @@ from evalign.metrics.corpus_idf import SIDES, corpus_texts, count_idf
 from evalign.metrics.matching_metric import MatchingMetric, MatchingScorer
 from evalign.metrics.options import option, written
 from evalign.metrics.signature import Signature
-from evalign.metrics.token_metric import PairScore, Side, is_stream
+from evalign.metrics.token_metric import PairScore, is_stream
+from evalign.metrics.token_side import Side
 from evalign.text.idf import IDFTable, TokenWeights
 from evalign.text.word_numbers import continues
 from evalign.text.word_sets import word_set

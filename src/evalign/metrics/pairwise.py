@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evalign.matching.aggregate import f1
-from evalign.metrics.token_metric import Side
+from evalign.metrics.token_side import Side
 from evalign.types import Floats, Ints
 
 BAND_TOKENS = 16_384  # tokens of references held side by side

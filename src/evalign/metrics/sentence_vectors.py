@@ -20,7 +20,8 @@ from evalign.encoders.vector_cache import EmbeddingMemory
 from evalign.errors import SpecError
 from evalign.metrics.options import number_or_text, option
 from evalign.metrics.signature import Signature
-from evalign.metrics.token_metric import PairScore, Side, TokenMetric, TokenScorer, is_stream
+from evalign.metrics.token_metric import PairScore, TokenMetric, TokenScorer, is_stream
+from evalign.metrics.token_side import Side
 from evalign.text.idf import TokenWeights
 from evalign.types import Floats, Row
 

@@ -28,6 +28,7 @@ from evalign.metrics.blas import one_blas_thread
 from evalign.metrics.corpus_idf import CORPUS_IDF, corpus_texts, count_idf
 from evalign.metrics.options import execution_option, number_or_text, option
 from evalign.metrics.signature import Signature
+from evalign.metrics.token_side import Side, add_counts, total_counts
 from evalign.text.idf import IDFTable, TokenWeights
 from evalign.types import Bools, Embedded, Floats, Row, Segment, Tokens
 from evalign.version import __version__
@@ -163,21 +164,6 @@ class TokenMetric(Metric):
         return Signature(self.name, settings)
 
 
-@dataclass(frozen=True, eq=False)
-class Side:
-    """One text ready to be matched: vectors and weights of the tokens that take part."""
-
-    embedded: Embedded
-    weights: Floats
-    empty: bool
-    counts: dict[str, int]
-
-    @property
-    def tokens(self) -> Tokens:
-        """The tokens that take part."""
-        return self.embedded.tokens
-
-
 PairScore = tuple[Floats, Mapping[str, int]]  # fields before `finish`, and what the matching has to report
 
 
@@ -298,14 +284,3 @@ class TokenScorer(Scorer):
 def is_stream(rows: Iterable[Row] | None) -> bool:
     """Whether rows pass by, as those of a file or a request do; a list in memory may come again."""
     return rows is not None and not isinstance(rows, Sequence)
-
-
-def total_counts(*sides: Side) -> dict[str, int]:
-    """What was flagged on any side; a text that stands on several is counted once."""
-    return add_counts(*(side.counts for side in {id(side): side for side in sides}.values()))
-
-
-def add_counts(*counts: Mapping[str, int]) -> dict[str, int]:
-    """Flags of several origins together."""
-    names = dict.fromkeys(name for origin in counts for name in origin)
-    return {name: sum(origin.get(name, 0) for origin in counts) for name in names}

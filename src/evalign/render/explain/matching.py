@@ -24,7 +24,7 @@ from evalign.metrics.lisascore import LiSAScore
 from evalign.metrics.matching_metric import MatchingMetric, MatchingScorer, prf
 from evalign.metrics.moverscore import MoverScore
 from evalign.metrics.repetition import said_once
-from evalign.metrics.token_metric import Side
+from evalign.metrics.token_side import Side
 from evalign.render.alignment_reading import MatchedText, levels_of, matched_texts
 from evalign.render.explain.parts import heading, line, matrix, more_line, pairs_table, terms_table
 from evalign.render.explain.token_weights import (

@@ -18,7 +18,7 @@ from evalign.metrics.bartscore import BARTScore
 from evalign.metrics.learned import Learned
 from evalign.metrics.learned_file import LearnedFile
 from evalign.metrics.sentence_vectors import VectorMetric
-from evalign.metrics.token_metric import Side
+from evalign.metrics.token_side import Side
 from evalign.render.alignment_reading import PROBABILITY_BOUNDS
 from evalign.render.explain.parts import heading, line, no_tokens, terms_table
 from evalign.render.tables import signature_line

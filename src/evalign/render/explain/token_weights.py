@@ -10,7 +10,8 @@ from rich.console import RenderableType
 
 from evalign.metrics.corpus_idf import CORPUS_IDF, SIDES
 from evalign.metrics.moverscore import MoverScore
-from evalign.metrics.token_metric import Side, TokenScorer
+from evalign.metrics.token_metric import TokenScorer
+from evalign.metrics.token_side import Side
 from evalign.render.explain.parts import heading, line, pairs_table
 from evalign.render.terminal import visible
 from evalign.text.idf import IDFTable
