@@ -63,13 +63,11 @@ class Plan:
     epochs: int
     opposites: float
     sets: tuple[str, ...]
-    symmetric: bool = True
 
 
-STSB = "stsb_en_dev::0.3", "stsb_de_dev::0.3"
 PLANS = {
-    "minilm": Plan("4+6", 24, 2, 0.5, ("wmt15_daseg", "wmt16_daseg", "taught:2500", *STSB, "graded:1500:0.3")),
-    "mpnet": Plan("5+8", 8, 2, 0.1, ("wmt15_daseg", "graded:600:0.15"), symmetric=False),
+    "minilm": Plan("4+6", 16, 3, 0.2, ("wmt15_daseg", "graded:1200:0.15")),
+    "mpnet": Plan("5+8", 8, 2, 0.1, ("wmt15_daseg", "graded:600:0.15")),
 }
 
 
@@ -282,6 +280,7 @@ def main() -> None:
     parser.add_argument("--negatives", type=float, default=0.1)
     parser.add_argument("--damage", type=float, default=0.0)
     parser.add_argument("--opposites", type=float)
+    parser.add_argument("--symmetric", action="store_true", help="precision and recall weigh the same")
     parser.add_argument("--no-anchors", action="store_true", help="let tokens of other languages move")
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--lr", type=float, default=ADAPTER_PLAN.rate)
@@ -291,7 +290,8 @@ def main() -> None:
     ships = PLANS[given.model]
     rank, layer = given.rank or ships.rank, given.layer or ships.layer
     opposites = ships.opposites if given.opposites is None else given.opposites
-    settings = AdapterSettings(rank, layer, given.matching, given.negatives, given.damage, opposites, ships.symmetric)
+    guards = given.negatives, given.damage, opposites
+    settings = AdapterSettings(rank, layer, given.matching, *guards, symmetric=given.symmetric)
     epochs = given.epochs or ships.epochs
     plan = replace(ADAPTER_PLAN, epochs=epochs, rate=given.lr, seed=given.seed, dev=0.0, threads=1)
     said = [[*text.split(":"), "", ""][:3] for text in given.train or ships.sets]

@@ -38,12 +38,11 @@ LEXICAL = ("rouge1", "rouge2", "rougeL", "rougeLsum", "rougeMEAD", "rougeW", "ro
 LAYER, TRAINED = "†", "‡"
 LAYER_SETS = dict.fromkeys(("wmt15_daseg", "wmt16_daseg"), LAYER)
 STSB = dict.fromkeys(("stsb_en_dev", "stsb_de_dev"), TRAINED)  # the German pairs have the ratings of the English ones
-WMT15, WMT16 = {"wmt15_daseg": TRAINED}, {"wmt16_daseg": TRAINED}
-PARTS = {  # spec, or metric -> data set -> the choice that its ratings took part in
+ADAPTER_SETS = {"wmt15_daseg": TRAINED}
+PARTS = {  # metric -> data set -> the choice that its ratings took part in
     **dict.fromkeys(("bertscore", "lisascore", "moverscore"), LAYER_SETS),
-    "evalign": WMT15 | WMT16 | STSB,
-    "evalign(model=mpnet)": WMT15,
-    "learned": WMT15,
+    "evalign": ADAPTER_SETS,
+    "learned": {"wmt15_daseg": TRAINED},
     "lstm": STSB,
 }
 
@@ -61,7 +60,7 @@ class Sample:
 
 def mark(spec: str, name: str) -> str:
     """† or ‡ if the ratings of this data set took part in a choice of the metric's, else nothing."""
-    return PARTS.get(spec, PARTS.get(spec.partition("(")[0], {})).get(name, "")
+    return PARTS.get(spec.partition("(")[0], {}).get(name, "")
 
 
 @cache
