@@ -4,10 +4,12 @@ import json
 import shutil
 
 import numpy as np
+import onnxruntime
 import pytest
 from safetensors.numpy import load_file, save_file
 
 import evalign
+from evalign.encoders import ort
 from evalign.encoders.adapter import INDEX, TENSORS, LowRank, OutputLayer, read_adapter
 from evalign.encoders.digest import content_digest, file_digest
 from evalign.encoders.loading import EncoderChoice, keep_embeddings, open_encoder
@@ -73,6 +75,26 @@ def test_half_precision_weights_are_widened_before_they_are_changed(tiny, tmp_pa
         *(opened(copy, folder, backend=backend).encode(SENTENCES) for backend in ("ort", "torch")), strict=True
     ):
         assert distance(mine.vectors, same.vectors) < 1e-5
+
+
+def test_onnx_runtime_keeps_the_merged_weights_itself(adapted, monkeypatch):
+    """Not a pointer to arrays that are gone: where weights are not repacked, it would read whatever comes there."""
+    graphs, session, plain = [], ort._session, onnxruntime.SessionOptions
+
+    def options():
+        made = plain()
+        made.add_session_config_entry("session.disable_prepacking", "1")
+        return made
+
+    monkeypatch.setattr(onnxruntime, "SessionOptions", options)
+    monkeypatch.setattr(ort, "_session", lambda graph, threads: graphs.append(graph) or session(graph, threads))
+    encoder = opened(*adapted)
+    before = encoder.encode(SENTENCES[:1])[0].vectors.copy()
+    assert graphs[-1].merged
+    for weight in graphs[-1].merged.values():
+        weight.fill(np.nan)
+    ids = encoder.encode(SENTENCES[:1])[0].tokens.ids[None].astype(np.int64)
+    assert np.array_equal(encoder.forward(ids, np.ones_like(ids))[:, 0], before)
 
 
 def test_int8_reads_the_changed_weights(adapted):
