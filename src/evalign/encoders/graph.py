@@ -20,7 +20,7 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper
 
-from evalign.encoders.adapter import Adapter, LowRank
+from evalign.encoders.adapter import Adapter, LowRank, merged
 from evalign.encoders.families import Architecture, Layer, linear_layers
 from evalign.encoders.safetensors_headers import TensorPlace
 from evalign.errors import UnsupportedModelError, WeightsError
@@ -80,7 +80,7 @@ def build_graph(
     folder = next(iter(tensors.values())).file.parent
     rows = builder.shape(f"{architecture.embeddings}.position_embeddings.weight")[0]
     positions = rows - architecture.position_offset
-    return EncoderGraph(model.SerializeToString(), folder, tuple(names.values()), positions, builder.merged)
+    return EncoderGraph(model.SerializeToString(), folder, tuple(names.values()), positions, merged(builder.adapted))
 
 
 def relative_buckets(distances: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -199,7 +199,7 @@ class _Builder:
     initializers: dict[str, onnx.TensorProto] = field(default_factory=dict)
     casts: dict[str, str] = field(default_factory=dict)
     changes: Mapping[str, LowRank] = field(default_factory=dict)
-    merged: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict)
+    adapted: dict[str, tuple[TensorPlace, LowRank]] = field(default_factory=dict)  # by the names of their initializers
     quantized_rows: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def node(self, op: str, *inputs: str, output: str = "", domain: str = "", **attributes: Any) -> str:
@@ -245,10 +245,8 @@ class _Builder:
         if base not in self.changes:
             return self.weight(f"{base}.weight")
         name, place, change = f"{base}.merged", self._place(f"{base}.weight"), self.changes[base]
-        if name not in self.merged:
-            self._external(name, place, TensorProto.FLOAT)
-            self.merged[name] = change.up @ change.down
-            self.merged[name] += place.read()
+        self._external(name, place, TensorProto.FLOAT)
+        self.adapted[name] = place, change
         return name
 
     def _external(self, name: str, place: TensorPlace, element: int) -> None:
