@@ -62,12 +62,14 @@ class Plan:
     rank: int
     epochs: int
     opposites: float
+    kept: float  # what an opposite may keep of the score
+    symmetric: bool  # precision and recall weigh the same
     sets: tuple[str, ...]
 
 
 PLANS = {
-    "minilm": Plan("4+6", 16, 3, 0.2, ("wmt15_daseg", "graded:1200:0.15")),
-    "mpnet": Plan("5+8", 8, 2, 0.1, ("wmt15_daseg", "graded:600:0.15")),
+    "minilm": Plan("4+6", 16, 2, 0.2, 0.3, True, ("wmt15_daseg", "taught:4000", "graded:600:0.3")),
+    "mpnet": Plan("5+8", 8, 2, 0.1, 0.45, False, ("wmt15_daseg", "graded:600:0.15")),
 }
 
 
@@ -280,7 +282,8 @@ def main() -> None:
     parser.add_argument("--negatives", type=float, default=0.1)
     parser.add_argument("--damage", type=float, default=0.0)
     parser.add_argument("--opposites", type=float)
-    parser.add_argument("--symmetric", action="store_true", help="precision and recall weigh the same")
+    parser.add_argument("--kept", type=float, help="what an opposite may keep of the score")
+    parser.add_argument("--symmetric", action=argparse.BooleanOptionalAction, help="P and R weigh the same")
     parser.add_argument("--no-anchors", action="store_true", help="let tokens of other languages move")
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--lr", type=float, default=ADAPTER_PLAN.rate)
@@ -291,7 +294,9 @@ def main() -> None:
     rank, layer = given.rank or ships.rank, given.layer or ships.layer
     opposites = ships.opposites if given.opposites is None else given.opposites
     guards = given.negatives, given.damage, opposites
-    settings = AdapterSettings(rank, layer, given.matching, *guards, symmetric=given.symmetric)
+    kept = ships.kept if given.kept is None else given.kept
+    symmetric = ships.symmetric if given.symmetric is None else given.symmetric
+    settings = AdapterSettings(rank, layer, given.matching, *guards, kept, symmetric)
     epochs = given.epochs or ships.epochs
     plan = replace(ADAPTER_PLAN, epochs=epochs, rate=given.lr, seed=given.seed, dev=0.0, threads=1)
     said = [[*text.split(":"), "", ""][:3] for text in given.train or ships.sets]

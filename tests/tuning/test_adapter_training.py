@@ -1,5 +1,6 @@
 """Adapters on tiny random models: they learn through the matching, resume to the same bytes, and score as trained."""
 
+import math
 from dataclasses import replace
 from itertools import groupby
 
@@ -13,7 +14,7 @@ from evalign.encoders.adapter import INDEX, TENSORS, read_adapter
 from evalign.encoders.torch_hf import torch_threads
 from evalign.errors import LayerError, ModelError, SpecError, UnsupportedModelError
 from evalign.losses import FORMS, GREEDY
-from evalign.tuning.adapters.objective import OPPOSITE, Held, _distance
+from evalign.tuning.adapters.objective import Held, _distance
 from evalign.tuning.adapters.settings import ADAPTER_PLAN, MATCHINGS, AdapterSettings
 from evalign.tuning.adapters.trainee import AdapterTrainee
 from evalign.tuning.rated_pairs import RatedPair, RatedPairs, split
@@ -165,13 +166,19 @@ def test_a_candidate_is_held_down_against_a_reference_of_another_text(tiny):
     assert objective._held_down(alone, range(5), (5, 3, 0)) == []
 
 
+@pytest.mark.parametrize("setting", [{"rank": 0}, {"opposites": -1.0}, {"kept": 1.0}, {"kept": math.nan}])
+def test_settings_that_make_no_sense_are_refused(setting):
+    with pytest.raises(SpecError, match=f"--{'adapter' if 'rank' in setting else next(iter(setting))} "):
+        AdapterSettings(**setting)
+
+
 def test_opposites_are_held_down_unless_both_texts_are_turned(tiny):
     pair = RatedPair("She was late.", "She is late.", 0.3, "1")
-    objective = trainee(tiny("bert"), opposites=0.5).objective("")
+    objective = trainee(tiny("bert"), opposites=0.5, kept=0.3).objective("")
     held = objective._held_down([pair, replace(pair, first="She is here.")], range(2), (5, 3, 0))
     turned = [(("She is not late.", "She is late."), None), (("She was not late.", "She is late."), 0),
               (("She was late.", "She is not late."), 0), (("No", "Yes"), None)]  # fmt: skip
-    assert held == [Held(texts, 0.5, OPPOSITE, of=whole) for texts, whole in turned]
+    assert held == [Held(texts, 0.5, 0.3, of=whole) for texts, whole in turned]
     first = RatedPair("An apple fell.", "Apples fell.", 0.3, "2")
     answers, *_ = objective._held_down([first, pair], range(1, 2), (5, 3, 0))
     assert answers.texts == ("No, She is not late.", "Yes, She is late.")
@@ -190,7 +197,7 @@ def test_opposites_are_held_down_unless_both_texts_are_turned(tiny):
 
 def test_of_a_pair_that_is_rated_low_only_the_reference_is_turned(tiny):
     pair = RatedPair("She was late.", "She is late.", -0.3, "1")
-    objective = trainee(tiny("bert"), opposites=0.5).objective("")
+    objective = trainee(tiny("bert"), opposites=0.5, kept=0.3).objective("")
     held = objective._held_down([pair], range(1), (5, 3, 0))
     assert [down.texts for down in held] == [("She is not late.", "She is late."), ("No", "Yes")]
     assert objective._both_opposed([pair], range(1)) == []

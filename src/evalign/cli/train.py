@@ -35,7 +35,7 @@ TEXT_ONLY = ("loss", "mapping", "pooling")
 ENCODER_ONLY = ("max_length", "device")
 LOOP_ONLY = ("epochs", "batch", "rate", "warmup", "weight_decay", "dev", "patience", "model", "checkpoint_seconds")
 COMBINE_ONLY = ("specs", "document", "scale", "folds", "nonnegative")
-ADAPTER_ONLY = ("layer", "matching", "weights", "negatives", "damage", "opposites", "symmetric", "anchors")
+ADAPTER_ONLY = ("layer", "matching", "weights", "negatives", "damage", "opposites", "kept", "symmetric", "anchors")
 UNUSED = {
     "encoder": COMBINE_ONLY + ADAPTER_ONLY,
     "adapter": COMBINE_ONLY + TEXT_ONLY,
@@ -108,6 +108,8 @@ def _by_mode(about: str, name: str) -> str:
               help="With --adapter: weight of the loss that holds down damaged copies of candidates.")  # fmt: skip
 @click.option("--opposites", type=click.FloatRange(0), default=0.0, show_default=True,
               help="With --adapter: weight of the loss that holds down opposites of a text.")  # fmt: skip
+@click.option("--kept", type=click.FloatRange(0, 1, max_open=True), default=AdapterSettings.kept, show_default=True,
+              help="With --adapter: what an opposite may keep of the score.")  # fmt: skip
 @click.option("--symmetric/--free-weights", default=True, show_default=True,
               help="With --adapter: precision and recall weigh the same, or as the ratings teach it.")  # fmt: skip
 @click.option("--anchors", metavar="FILE", type=A_FILE,

@@ -36,7 +36,6 @@ Tensor = torch.Tensor
 FITTED = 500  # pairs that the output layer is fitted to before the first step: it has four numbers
 SMALLEST = 0.02  # of a fitted weight: one of 0 would hardly move
 SLOPES = 0.2, 5.0  # bounds of a file's slope before the first step
-OPPOSITE = 0.45  # of a pair's score above unrelated text, which it may keep when one text is turned into its opposite
 LONGEST_OPPOSED = 25  # words: of a longer text, one negated verb changes a part
 VERSION = 5  # of the losses: grows when the same pairs would cost something else
 ANCHOR = 3.0  # what an anchor text costs whose tokens moved by 1, squared
@@ -206,7 +205,7 @@ class MatchingObjective:
         if not place and self._settings.opposites:
             compared.append((answered("", ""), None))
         weight = pair.weight * self._settings.opposites
-        return [Held(texts, weight, OPPOSITE, of=whole) for texts, whole in compared if all(texts)]
+        return [Held(texts, weight, self._settings.kept, of=whole) for texts, whole in compared if all(texts)]
 
     def _both_opposed(self, pairs: Sequence[RatedPair], part: range) -> list[RatedPair]:
         """Pairs of which both texts were turned into their opposites: as good as before."""

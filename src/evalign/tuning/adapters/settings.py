@@ -24,6 +24,7 @@ class AdapterSettings:
     negatives: float = 0.0  # each candidate with a reference of another pair of its batch
     damage: float = 0.0  # a copy of the candidate that was damaged by rule
     opposites: float = 0.0  # the opposite of the candidate, of the reference, and of both
+    kept: float = 0.45  # of a pair's score above unrelated text, what an opposite of one of its texts may keep
     symmetric: bool = True  # precision and recall weigh the same in the output layer
     max_length: int = MAX_LENGTH
 
@@ -33,6 +34,8 @@ class AdapterSettings:
         for name in ("negatives", "damage", "opposites"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise SpecError(f"--{name} {getattr(self, name)}: expected the weight of a loss, from 0 up")
+        if not 0 <= self.kept < 1:
+            raise SpecError(f"--kept {self.kept}: expected a part of the score, from 0 to below 1")
 
     @property
     def weight_of_field(self) -> tuple[int, int, int]:
