@@ -68,7 +68,7 @@ class Plan:
 
 
 PLANS = {
-    "minilm": Plan("4+6", 16, 2, 0.2, 0.3, True, ("wmt15_daseg", "taught:4000", "graded:600:0.3")),
+    "minilm": Plan("4+6", 24, 2, 0.2, 0.3, True, ("wmt15_daseg", "taught:3000", "graded:2500:0.5")),
     "mpnet": Plan("5+8", 8, 2, 0.1, 0.45, False, ("wmt15_daseg", "graded:600:0.15")),
 }
 

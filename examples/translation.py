@@ -8,8 +8,8 @@ Prints:
     chrf       fluent    77.6211
     bertscore  literal    0.9057
     bertscore  fluent     0.9392
-    evalign    literal   75.0341
-    evalign    fluent    86.9142
+    evalign    literal   76.7960
+    evalign    fluent    86.7134
     worst row of literal: 0.8463 Please lift the receipt up until the end of your travel.
 """
 
