@@ -9,6 +9,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import evalign
+from evalign.encoders import adapter as adapter_files
 from evalign.encoders import ort
 from evalign.encoders.adapter import INDEX, TENSORS, LowRank, OutputLayer, read_adapter
 from evalign.encoders.digest import content_digest, file_digest
@@ -63,6 +64,18 @@ def test_both_backends_give_the_vectors_of_the_merged_weights(tiny, tmp_path, fa
         for mine, same, other in zip(encoder.encode(SENTENCES), gold, plain, strict=True):
             assert distance(mine.vectors, same.vectors) < 1e-5
             assert distance(mine.vectors, other.vectors) > 0.1
+
+
+def test_small_changes_stay_beside_the_weights(tiny, tmp_path, monkeypatch):
+    graphs, session, model = [], ort._session, tiny("bert")
+    monkeypatch.setattr(ort, "_session", lambda graph, threads: graphs.append(graph) or session(graph, threads))
+    found = []
+    for small in (0.0, 1.0):
+        monkeypatch.setattr(adapter_files, "SMALL", small)
+        found.append(opened(model, saved(model, tmp_path / f"{small}")).encode(SENTENCES))
+    assert [bool(graph.merged) for graph in graphs] == [True, False]
+    for added, beside in zip(*found, strict=True):
+        assert 0 < distance(added.vectors, beside.vectors) < 1e-5
 
 
 def test_half_precision_weights_are_widened_before_they_are_changed(tiny, tmp_path):

@@ -2,7 +2,7 @@
 
 The weights stay where they are: every initializer is external data that points at its bytes inside the safetensors
 file, so nothing is copied to disk and protobuf's 2 GB limit never applies. Inputs `ids` and `mask` are (batch, tokens);
-there is one output (batch, tokens, width) per layer. What an adapter changes is added when the graph is loaded.
+there is one output (batch, tokens, width) per layer. What an adapter adds is here, or in the weights.
 
 int8 weights have one scale per output channel, and activations one per token row, so that a score never depends on what
 else is in its batch (ONNX Runtime's own dynamic quantisation has one scale per batch).
@@ -78,9 +78,8 @@ def build_graph(
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
     folder = next(iter(tensors.values())).file.parent
-    rows = builder.shape(f"{architecture.embeddings}.position_embeddings.weight")[0]
-    positions = rows - architecture.position_offset
-    return EncoderGraph(model.SerializeToString(), folder, tuple(names.values()), positions, merged(builder.adapted))
+    places = builder.shape(f"{architecture.embeddings}.position_embeddings.weight")[0] - architecture.position_offset
+    return EncoderGraph(model.SerializeToString(), folder, tuple(names.values()), places, merged(builder.adapted))
 
 
 def relative_buckets(distances: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -237,12 +236,16 @@ class _Builder:
         """`scale * (value @ weight.T + bias)`, as torch lays the weight out."""
         if self.precision == "int8":
             return self._quantized(value, base, scale)
-        weight, bias = self._adapted(base), self.weight(f"{base}.bias")
-        return self.node("Gemm", value, weight, bias, transB=1, alpha=scale, beta=scale)
+        weight, bias, change = self._adapted(base), self.weight(f"{base}.bias"), self.changes.get(base)
+        output = self.node("Gemm", value, weight, bias, transB=1, alpha=scale, beta=scale)
+        if change is None or not change.small:
+            return output
+        inner = self.node("Gemm", value, self.constant(change.down, f"{base}.down"), transB=1)
+        return self.node("Gemm", inner, self.constant(change.up, f"{base}.up"), output, transB=1, alpha=scale)
 
     def _adapted(self, base: str) -> str:
-        """The weight; what an adapter adds is added here, once, so that a text costs no more than without."""
-        if base not in self.changes:
+        """The weight; what is much work beside it is added here, once, so that a text costs no more than without."""
+        if base not in self.changes or self.changes[base].small:
             return self.weight(f"{base}.weight")
         name, place, change = f"{base}.merged", self._place(f"{base}.weight"), self.changes[base]
         self._external(name, place, TensorProto.FLOAT)
