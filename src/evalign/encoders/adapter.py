@@ -37,8 +37,8 @@ FIELDS = ("precision", "recall", "f1")  # what the output layer reads
 UNRELATED = -2.0  # deviations of the ratings that a text of another pair may reach in training
 LOW = 10.0  # of 100: below it, a score approaches 0 and does not cross it
 # Weights to which a change was added take memory, and time to load: with MPNet and rank 8 (.01 to .02 of the work) 1.5
-# and 1.8 times that of the plain encoder; with the changes beside the weights 1.04 and 1.1, and a text takes 1.01 times
-# as long. With MiniLM and rank 24 (.08 to .13), a text would take 1.12 times as long.
+# and 1.8 times that of the plain encoder; with the changes beside the weights 1.04 and 1.01, and 1.04 times the time of
+# a text. With MiniLM and rank 24 (.08 to .13), a text would take 1.12 times as long.
 SMALL = 0.03
 MAKE = "make one: evalign train --adapter 8"
 
