@@ -27,6 +27,14 @@ def adapted(tiny, tmp_path):
     return model, saved(model, tmp_path / "adapter")
 
 
+@pytest.fixture
+def graphs(monkeypatch):
+    """Every graph that ONNX Runtime gets."""
+    made, session = [], ort._session
+    monkeypatch.setattr(ort, "_session", lambda graph, threads: made.append(graph) or session(graph, threads))
+    return made
+
+
 def opened(model, folder="", **options):
     return open_encoder(EncoderChoice(str(model), adapter=str(folder), threads=1, **options)).encoder
 
@@ -66,10 +74,8 @@ def test_both_backends_give_the_vectors_of_the_merged_weights(tiny, tmp_path, fa
             assert distance(mine.vectors, other.vectors) > 0.1
 
 
-def test_small_changes_stay_beside_the_weights(tiny, tmp_path, monkeypatch):
-    graphs, session, model = [], ort._session, tiny("bert")
-    monkeypatch.setattr(ort, "_session", lambda graph, threads: graphs.append(graph) or session(graph, threads))
-    found = []
+def test_small_changes_stay_beside_the_weights(tiny, tmp_path, graphs, monkeypatch):
+    model, found = tiny("bert"), []
     for small in (0.0, 1.0):
         monkeypatch.setattr(adapter_files, "SMALL", small)
         found.append(opened(model, saved(model, tmp_path / f"{small}")).encode(SENTENCES))
@@ -90,9 +96,9 @@ def test_half_precision_weights_are_widened_before_they_are_changed(tiny, tmp_pa
         assert distance(mine.vectors, same.vectors) < 1e-5
 
 
-def test_onnx_runtime_keeps_the_merged_weights_itself(adapted, monkeypatch):
+def test_onnx_runtime_keeps_the_merged_weights_itself(adapted, graphs, monkeypatch):
     """Not a pointer to arrays that are gone: where weights are not repacked, it would read whatever comes there."""
-    graphs, session, plain = [], ort._session, onnxruntime.SessionOptions
+    plain = onnxruntime.SessionOptions
 
     def options():
         made = plain()
@@ -100,7 +106,6 @@ def test_onnx_runtime_keeps_the_merged_weights_itself(adapted, monkeypatch):
         return made
 
     monkeypatch.setattr(onnxruntime, "SessionOptions", options)
-    monkeypatch.setattr(ort, "_session", lambda graph, threads: graphs.append(graph) or session(graph, threads))
     encoder = opened(*adapted)
     before = encoder.encode(SENTENCES[:1])[0].vectors.copy()
     assert graphs[-1].merged
