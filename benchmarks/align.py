@@ -23,7 +23,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 SOURCES = HERE.parent / "src"
 COMMANDS = {"--matching all": ["--matching", "all"], "--html FILE": ["--html", "{page}"]}
-LIBRARY = "align_every"
+LIBRARY = "align_all"
 CALLS = 7  # of which the fastest counts, in one process
 
 
@@ -50,11 +50,11 @@ def calls(task: str, candidate: str, reference: str, page: str) -> Callable[[], 
         import evalign
 
         try:
-            from evalign.metrics.every_matching import align_every
+            from evalign.metrics.all_matchings import align_all
         except ImportError:  # before it had a module of its own
-            from evalign.metrics.matchings import align_every
+            from evalign.metrics.all_matchings import align_all
         metric = evalign.metric("bertscore(threads=1)")
-        return lambda: align_every(metric, candidate, reference)
+        return lambda: align_all(metric, candidate, reference)
     from click.testing import CliRunner
 
     from evalign.cli.align import align

@@ -25,10 +25,10 @@ import torch
 from scipy.stats import rankdata
 from workloads import read
 
-from evalign.encoders.base import Reading
-from evalign.encoders.loading import EncoderChoice, open_encoder
-from evalign.losses import AlignmentLoss, ContrastiveAlignmentLoss
+from evalign.encoders.base import EncodeOptions
+from evalign.encoders.loading import EncoderSpec, open_encoder
 from evalign.matching.soft import SoftOptions
+from evalign.training.losses import AlignmentLoss, ContrastiveAlignmentLoss
 
 torch.set_num_threads(1)
 SEEDS = (0, 1, 2)
@@ -120,7 +120,7 @@ def padded(matrices: list[np.ndarray]) -> tuple[torch.Tensor, torch.Tensor]:
 def load(name: str, layers: str) -> dict[str, Rows]:
     """The rows with the token vectors of each layer, as "4+6" names them."""
     rows = read(name)
-    encoder = open_encoder(EncoderChoice(layer=layers, reading=Reading("truncate", MAX_TOKENS), threads=1)).encoder
+    encoder = open_encoder(EncoderSpec(layer=layers, reading=EncodeOptions("truncate", MAX_TOKENS), threads=1)).encoder
     embedded = encoder.encode([row["candidate"] for row in rows] + [row["references"][0] for row in rows])
     human, pairs = np.array([row["human"] for row in rows]), np.array([row["lp"] for row in rows])
     same = np.unique([row["references"][0] for row in rows], return_inverse=True)[1]

@@ -123,7 +123,7 @@ def arguments(way: Way, part: Part, data: Path, out: Path) -> list[str]:
     if way.command == "score":
         return ["score", str(data), "-m", part.spec, "--segments", f"{out}.jsonl", *filled]
     shards = ("--shard-rows", str(part.shard_rows))
-    return ["batch", "run", str(data), "-m", part.spec, "--out", str(out), *shards, *filled]
+    return ["batch", "run", str(data), "-m", part.spec, "-o", str(out), *shards, *filled]
 
 
 def run_part(part: Part, rows: int, repeat: int) -> dict[str, Cost]:

@@ -1,4 +1,4 @@
-"""How far evalign.score and the metric bertscore are from bert_score, family by family, on tiny random models.
+"""Distance of compat.bert_score and the metric bertscore from bert_score, by family, on tiny random models.
 
     python benchmarks/bert_score_families.py        prints the table of docs/compat.md
 
@@ -24,6 +24,7 @@ import evalign
 import tiny_architectures
 import tiny_models
 import tiny_torch_models
+from evalign.compat import bert_score as compat
 
 OWN = dict.fromkeys(tiny_models.FAMILIES, tiny_models.build_model)
 OWN |= dict.fromkeys(("t5", "bart", "modernbert", "deberta-v2", "llama", "gpt2"), tiny_torch_models.build)
@@ -58,8 +59,8 @@ def their_scores(model: str, **options: bool) -> np.ndarray | str:
 
 
 def our_scores(model: str, **options: bool) -> np.ndarray:
-    """The same from `evalign.score`."""
-    return np.stack(evalign.score(CANDIDATES, REFERENCES, model, LAYER, **options))
+    """The same from `compat.score`."""
+    return np.stack(compat.score(CANDIDATES, REFERENCES, model, LAYER, **options))
 
 
 def default_scores(model: str) -> np.ndarray:
@@ -73,7 +74,7 @@ def main() -> None:
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     torch.set_num_threads(1)
-    print("| family | `evalign.score`, fast tokenizer | slow tokenizer | metric `bertscore` |\n|---|---|---|---|")
+    print("| family | `compat.score`, fast tokenizer | slow tokenizer | metric `bertscore` |\n|---|---|---|---|")
     for family in sorted((*OWN, *OTHERS)):
         with safe_folder() as folder:
             build = OWN.get(family, tiny_architectures.build)

@@ -42,7 +42,7 @@ def calls(workload: str) -> list[tuple[list[str], list[str]]]:
 
 
 def directory(model: str) -> str:
-    from evalign.encoders.locating import locate
+    from evalign.encoders.weights import locate
 
     return str(locate(model).directory)
 
@@ -69,7 +69,7 @@ def evalign_runner(model: str):
     import evalign
 
     metric = evalign.BERTScore(model=model, layer=LAYER[model], overlong="truncate", threads=1)
-    encoder = metric.scorer().memory.encoder
+    encoder = metric.scorer().cache.encoder
     return (
         lambda c, r: metric.score(c, r)["f1"],
         lambda: {"real": encoder.real_tokens, "padded": encoder.padded_tokens},

@@ -47,8 +47,7 @@ def main() -> None:
     if given.spec:
         print(json.dumps(measured(given.spec, pairs)))
         return
-    from evalign.encoders.adapter import read_adapter
-    from evalign.encoders.shipped_adapters import shipped
+    from evalign.encoders.adapter import read_adapter, shipped
 
     layer = read_adapter(shipped(given.model)).layer
     specs = {

@@ -3,12 +3,12 @@
     python benchmarks/finetuning.py --work runs              # both languages, then the encoder as BERTScore's on WMT16
     python benchmarks/finetuning.py --work runs --parts en   # one of en, de, wmt16
 
-Each fold is held out once and MiniLM is trained on the other four (`evalign train ... --dev 0`: a fixed number of
-epochs, nothing is chosen on the held-out fold). Pairs that share a text stay in one fold. Reported: Spearman of `sbert`
-with people on the held-out pairs, before and after, with a 95% bootstrap interval of the difference, paired and over
-groups of pairs that share a text. Loss, learning rate and epochs were found on the first English fold, so that the mean
-without the first fold is shown too. WMT16 (never trained on): mean Pearson of `bertscore` over the language pairs, with
-the encoder of the first fold. Scores of finished folds are kept in the work folder; what was stopped goes on.
+Each fold is held out once and MiniLM is trained on the other four (`evalign train encoder ... --dev 0`: a fixed number
+of epochs, nothing is chosen on the held-out fold). Pairs that share a text stay in one fold. Reported: Spearman of
+`sbert` with people on the held-out pairs, before and after, with a 95% bootstrap interval of the difference, paired and
+over groups of pairs that share a text. Loss, learning rate and epochs were found on the first English fold, so that the
+mean without the first fold is shown too. WMT16 (never trained on): mean Pearson of `bertscore` over the language pairs,
+with the encoder of the first fold. Scores of finished folds are kept in the work folder; what was stopped goes on.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from rated import DATA, load
 from rated import Rated as RatedSet
 
 import evalign
-from evalign.data.rows import InMemory
+from evalign.core import Row
+from evalign.io.rows import InMemory
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.correlation import pearson, spearman
 from evalign.stats.levels import Rated, agreement, agreement_draws
-from evalign.tuning.encoder_trainee import EncoderTrainee
-from evalign.tuning.grid import Setting, grid_scores
-from evalign.tuning.rated_pairs import RatedPair, RatedPairs, read_pairs, targets, text_groups
-from evalign.tuning.training_plan import TrainingPlan, Watch
-from evalign.tuning.training_run import train_to
-from evalign.types import Row
+from evalign.training.encoder_trainee import EncoderTrainee
+from evalign.training.layers import Setting, grid_scores
+from evalign.training.plan import TrainingPlan
+from evalign.training.rated_pairs import RatedPair, RatedPairs, read_pairs, targets, text_groups
+from evalign.training.trainee import Watch
+from evalign.training.training_loop import train_to
 
 MODEL = "minilm"
 FOLDS = 5

@@ -23,7 +23,7 @@ from pathlib import Path
 import rated
 
 MARKER = "<!-- made by benchmarks/german.py -->"
-MODELS = ("--models", "minilm", "--models", "mpnet")
+MODELS = ("--model", "minilm", "--model", "mpnet")
 THREADS = ("--threads", "1")  # two that wait for each other on a busy machine take seven times the processor time
 TRAINING_PAIRS = 32  # MPNet takes most of the time: a second or two of processor time for each pair and epoch
 SHORT = 60  # characters of the longer text of a training pair
@@ -55,7 +55,7 @@ def halves(data: Path, folder: Path) -> tuple[Path, Path]:
 
 def run(out: Path, learned: Path, *options: str) -> str:
     """One command; the time it took."""
-    study = [sys.executable, "-m", "evalign", "study", "german", "--out", str(out), "--layer", "all"]
+    study = [sys.executable, "-m", "evalign", "study", "german", "-o", str(out), "--layer", "all"]
     study += [*MODELS, *THREADS, *options, "--train", str(learned), "--mapping", "linear(0,5)"]
     began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(study, check=True)
@@ -130,11 +130,11 @@ def main() -> None:
     translations = str(arguments.data / "ted21_ende_mqm.jsonl.gz")
     took = {
         "sentence pairs": run(
-            arguments.folder / "stsb", learned, "--data", str(judged), "--pairs", str(ROWS), "--human-max", "5",
+            arguments.folder / "stsb", learned, "--data", str(judged), "--sample-rows", str(ROWS), "--human-max", "5",
             "--idf", "references",
         ),
         "translations": run(
-            arguments.folder / "ted", learned, "--data", translations, "--pairs", str(ROWS)
+            arguments.folder / "ted", learned, "--data", translations, "--sample-rows", str(ROWS)
         ),
     }  # fmt: skip
     for what, seconds in took.items():

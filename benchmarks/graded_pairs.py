@@ -19,7 +19,7 @@ import numpy as np
 import rated
 
 import evalign
-from evalign.atomic_files import whole_file
+from evalign.io.files import whole_file
 
 LONGEST, SHORTEST = 25, 4  # words
 NEIGHBOURS = 64
@@ -52,7 +52,7 @@ def graded(translated: dict[str, str], pairs: int, seed: int) -> list[dict]:
 def sentence_vectors(texts: list[str]) -> np.ndarray:
     """(texts, width) of length 1."""
     scorer = evalign.SBert(model="mpnet").scorer()
-    embedded = scorer.memory.encode(texts)
+    embedded = scorer.cache.encode(texts)
     vectors = np.stack([embedded[text].vectors[-1].mean(axis=0) for text in texts])
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import rated
 
-from evalign.types import Row
+from evalign.core import Row
 
 SETS = {
     "wmt15_daseg": "WMT15",

@@ -17,15 +17,15 @@ from guide_data import LEXICAL, Sample
 from lstm import PLAN
 
 import evalign
-from evalign.encoders.loading import EncoderChoice, open_encoder
-from evalign.encoders.lstm.file import FILE_NAME
+from evalign.core import Row
+from evalign.encoders.loading import EncoderSpec, open_encoder
 from evalign.metrics.token_metric import TokenMetric
-from evalign.tuning.combine import combine, expand_features
-from evalign.tuning.layers import RatedRows
-from evalign.tuning.lstm_trainee import LSTMSettings, LSTMTrainee
-from evalign.tuning.rated_pairs import RatedPair
-from evalign.tuning.training_loop import fit
-from evalign.types import Row
+from evalign.research.learned.combine import combine, expand_features
+from evalign.research.lstm.encoder import FILE_NAME
+from evalign.research.lstm.trainee import LSTMSettings, LSTMTrainee
+from evalign.training.layers import RatedRows
+from evalign.training.rated_pairs import RatedPair
+from evalign.training.training_loop import fit
 
 MODELS = {"minilm": ("4", "6"), "mpnet": ("7", "12")}  # the tuned layer, and the last, which sbert reads
 ENCODED = ("bertscore", "lisascore", "moverscore", "sbert")
@@ -89,7 +89,7 @@ def plain_scores(metric: evalign.Metric, rows: Sequence[Row]) -> np.ndarray:
 
 def encoder_scores(model: str, rows: Sequence[Row], threads: int) -> dict[str, np.ndarray]:
     """Every metric of an encoder at its default layer, from one pass over the texts."""
-    encoder = open_encoder(EncoderChoice(model, "all", threads=threads))
+    encoder = open_encoder(EncoderSpec(model, "all", threads=threads))
     layers = list(encoder.encoder.layers)
     tuned, last = (layers.index(int(layer)) for layer in MODELS[model])
     scorers = [replace(evalign.metric(spec_of(name, model)), layer="all", threads=threads).scorer() for name in ENCODED]

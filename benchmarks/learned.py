@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 import rated
 
-from evalign.atomic_files import whole_file
-from evalign.metrics.features import Feature, FeatureScorer
+from evalign.io.files import whole_file
 from evalign.metrics.token_metric import TokenMetric
+from evalign.research.learned.combine import Combination, Combined, compute_features, expand_features, train
+from evalign.research.learned.features import Feature, FeatureScorer
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.levels import Rated, agreement, agreement_draws
-from evalign.tuning.combine import Combination, Combined, expand_features, look_at, train
-from evalign.tuning.layers import RatedRows
+from evalign.training.layers import RatedRows
 
 SAMPLES = Resampling(samples=1000)
 MARKER = "<!-- made by benchmarks/learned.py -->"
@@ -52,7 +52,7 @@ def look(name: str, model: str, features: list[Feature], data: Path, grid: Path)
             done += count
             print(f"\r{name} {done}/{len(rows)}", end="", file=sys.stderr)
 
-        made, _ = look_at(FeatureScorer(missing), rows, advance)
+        made, _ = compute_features(FeatureScorer(missing), rows, advance)
         columns |= {str(one): made[:, place] for place, one in enumerate(missing)}
         grid.mkdir(parents=True, exist_ok=True)
         with whole_file(file, binary=True) as stream:

@@ -23,9 +23,8 @@ import numpy as np
 from workloads import read
 
 import evalign
-from evalign.metrics.lexical.meteor.data_files import MeteorFiles, find_meteor_files
-from evalign.metrics.lexical.meteor.paraphrases import load_paraphrases
-from evalign.types import Row
+from evalign.core import Row
+from evalign.metrics.lexical.meteor.paraphrases import MeteorFiles, find_meteor_files, load_paraphrases
 
 Pairs = list[tuple[str, str]]
 SHALLOW = "exact+stem"  # evalign again, with no more than nltk has without its WordNet

@@ -22,7 +22,7 @@ import workloads
 from rouge_score.rouge_scorer import RougeScorer
 
 import evalign
-from evalign.metrics.lexical.rouge.reading import shared_reader
+from evalign.metrics.lexical.rouge.words import shared_reader
 from evalign.text.sentences import split_sentences
 from evalign.text.stemming import nltk_porter
 

@@ -17,7 +17,7 @@ import sacrebleu
 from workloads import mt_pairs
 
 import evalign
-from evalign.metrics.lexical.sacrebleu_adapter import engine
+from evalign.metrics.lexical.sacrebleu_metrics import engine
 
 METRICS: dict[str, tuple[Callable[[], sacrebleu.metrics.base.Metric], int]] = {  # and which share of the pairs
     "bleu": (lambda: sacrebleu.BLEU(effective_order=True), 1),

@@ -13,7 +13,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from evalign.atomic_files import cache_folder
+from evalign.io.files import cache_folder
 
 MARIAN_WHEELS = [f"aait-store-cut-part-{part:03d}==0.0.1" for part in range(9, 17)]
 MARIAN = "aait_store/Models/NLP/helsinki_en_fr/"

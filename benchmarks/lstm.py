@@ -21,15 +21,14 @@ import numpy as np
 from rated import DATA, records
 
 import evalign
-from evalign.encoders.lstm.file import FILE_NAME, demonstration_file
-from evalign.encoders.lstm.words import split_words, word_vectors
+from evalign.research.lstm.encoder import FILE_NAME, demonstration_file, split_words, word_vectors
+from evalign.research.lstm.trainee import LSTMSettings, LSTMTrainee
 from evalign.stats.bootstrap import Resampling, resampled
 from evalign.stats.correlation import spearman
 from evalign.stats.weighted import weighted_spearman
-from evalign.tuning.lstm_trainee import LSTMSettings, LSTMTrainee
-from evalign.tuning.rated_pairs import RatedPair, text_groups
-from evalign.tuning.training_loop import fit
-from evalign.tuning.training_plan import TrainingPlan
+from evalign.training.plan import TrainingPlan
+from evalign.training.rated_pairs import RatedPair, text_groups
+from evalign.training.training_loop import fit
 
 HERE = Path(__file__).resolve().parent
 FOLDS = 5

@@ -19,11 +19,10 @@ import numpy as np  # noqa: E402 (threads are counted when it is loaded)
 import workloads  # noqa: E402
 from scipy.optimize import linear_sum_assignment  # noqa: E402
 
-from evalign.matching import transport_plans  # noqa: E402
-from evalign.matching.batching import solve_together  # noqa: E402
+from evalign.matching.base import solve_together  # noqa: E402
 from evalign.matching.registry import METHODS, matching_class  # noqa: E402
 from evalign.matching.similarity import similarity  # noqa: E402
-from evalign.matching.transport import euclidean_cost  # noqa: E402
+from evalign.matching.transport import euclidean_cost, exact_plan  # noqa: E402
 
 SIZES, BATCHES = (16, 64, 128, 384), (1, 16, 256)
 LARGE = 512
@@ -38,7 +37,7 @@ def scipy_loop(batch):
 def emd_loop(batch):
     """MoverScore's default cost with equal masses."""
     ones = np.ones(batch.shape[1]), np.ones(batch.shape[2])
-    return [transport_plans.exact(euclidean_cost(matrix), *ones) for matrix in batch]
+    return [exact_plan(euclidean_cost(matrix), *ones) for matrix in batch]
 
 
 def matching(method, preset="paper", strict=False):
@@ -109,7 +108,7 @@ def open_scorer():
 
 def quality(count: int = 300) -> None:
     candidates, references = real_pairs(count)
-    sides = open_scorer().sides([*candidates, *references])
+    sides = open_scorer().weigh([*candidates, *references])[0]
     pairs = [(sides[one].embedded, sides[other].embedded) for one, other in zip(candidates, references, strict=True)]
     matrices = [similarity(*pair).astype(np.float64) for pair in pairs]
     shapes = np.array([matrix.shape for matrix in matrices])
@@ -143,7 +142,7 @@ def share(repeat: int, count: int = 500) -> None:
     for _ in range(repeat):
         scorer = open_scorer()  # a new one: it remembers texts
         begin = time.process_time()
-        sides = scorer.sides([*candidates, *references])
+        sides = scorer.weigh([*candidates, *references])[0]
         encoding = min(encoding, time.process_time() - begin)
         pairs = [
             (sides[one].embedded, sides[other].embedded) for one, other in zip(candidates, references, strict=True)

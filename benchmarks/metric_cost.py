@@ -24,7 +24,7 @@ import dataclasses  # noqa: E402
 import workloads  # noqa: E402
 
 import evalign  # noqa: E402
-from evalign.metrics.base import Metric  # noqa: E402
+from evalign.core.metric import Metric  # noqa: E402
 
 ROUNDS = 5
 LEAST_SECONDS = 0.05  # of a measurement: shorter ones are repeated

@@ -26,7 +26,7 @@ from guide_agreement import agrees
 from guide_data import SETS, SUMMARIES, Sample, sample
 from guide_scores import EVERY, Scores, train_own
 
-from evalign.types import Row
+from evalign.core import Row
 
 ROWS = 700  # of a data set
 SLOW_ROWS = 250  # of the metrics of MPNet, and of bartscore

@@ -113,7 +113,7 @@ def torchmetrics() -> Iterable[Case]:
 
 
 def _torchmetrics_bertscore(functional) -> Iterable[Case]:
-    from evalign.encoders.locating import locate
+    from evalign.encoders.weights import locate
 
     folder = str(locate("minilm").directory)
 

@@ -6,25 +6,33 @@ First picture: from the document's text (JSON, all matchings, the matrix packed)
 Hover: from the pointer's event to the frame that shows its lines. Ours draws texts, minimaps and card; the plain page
 draws the same words and one <path> per line, and dims the others on hover. Both take turns in fresh pages; medians.
 Large file: an exported file of scores with that many rows, from its address to the first frame that shows its list.
+First visit: the page of `evalign serve` in a browser without a cache, from its address to the first picture; with all
+modules in one answer, as the server sends them, and with a request for each module, all of them preloaded.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Route, sync_playwright
 
-from evalign.metrics.every_matching import align_every
-from evalign.metrics.registry import metric
+from evalign.core.registry import metric
+from evalign.metrics.all_matchings import align_all
 from evalign.render.documents import alignment_document
-from evalign.render.export import page_file
+from evalign.render.export import imported, page_file
 
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu")
 FIELDS = ("first picture", "hover")
@@ -53,7 +61,7 @@ window.begin = async () => {
 OURS = f"""<!DOCTYPE html><meta charset=utf-8>
 <link rel=stylesheet href=shared/base.css><link rel=stylesheet href=pair/pair.css>
 <body><main id=view></main><script type=module>
-import {{ pairView as draw }} from "./pair/view.js";
+import {{ createView as draw }} from "./pair/view.js";
 {CLOCK}
 </script>"""
 
@@ -114,7 +122,7 @@ def document(tokens: int) -> bytes:
     texts = [
         " ".join(stock[(seed * place * place + place) % len(stock)] for place in range(tokens - 2)) for seed in (1, 3)
     ]
-    every = align_every(metric("bertscore(model=fake)"), *texts)
+    every = align_all(metric("bertscore(model=fake)"), *texts)
     return json.dumps(alignment_document(every.alignments, every.skipped, packed=True)).encode()
 
 
@@ -177,6 +185,61 @@ def large_file(browser: Browser, rows: int, repeat: int) -> tuple[float, list[fl
         return path.stat().st_size / 1e6, spent
 
 
+FIRST_PICTURE = """new Promise((seen) => {
+  const look = () => (document.querySelector(".pair-stage") ? seen(performance.now()) : requestAnimationFrame(look));
+  look();
+})"""
+
+
+def first_visits(browser: Browser, repeat: int) -> dict[str, list[float]]:
+    """Milliseconds until the server's page shows its first example, by how its modules are sent."""
+    modules = ["app.js"]
+    for name in modules:
+        modules += [file for _names, file in imported(name) if file not in modules]
+    links = "".join(f'<link rel="modulepreload" href="/page/{name}">' for name in modules)
+    index = page_file("index.html").decode().replace("<script", f"{links}<script", 1)
+
+    def separate(route: Route) -> None:
+        if route.request.url.endswith("/page/app.js"):
+            route.fulfill(body=page_file("app.js"), content_type="text/javascript")
+        else:
+            route.fulfill(body=index, content_type="text/html; charset=utf-8")
+
+    spent: dict[str, list[float]] = {"one request": [], "a request for each module": []}
+    with served() as address:
+        for _ in range(repeat + 1):
+            for sending, times in spent.items():
+                context = browser.new_context()
+                page = context.new_page()
+                if sending != "one request":
+                    page.route(re.compile(f"^{re.escape(address)}(page/app\\.js)?$"), separate)
+                page.goto(address, wait_until="commit")
+                times.append(page.evaluate(FIRST_PICTURE))
+                context.close()
+    return {sending: times[1:] for sending, times in spent.items()}  # the first visit warms the server
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The address of `evalign serve` with a model that needs no files."""
+    command = [sys.executable, "-m", "evalign", "serve", "--port", "0", "--model", "fake"]
+    with tempfile.TemporaryFile("w+") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            while True:
+                log.seek(0)
+                text = log.read()
+                if address := re.search(r"http://127\.0\.0\.1:\d+/", text):
+                    break
+                if server.poll() is not None:
+                    raise RuntimeError(text)
+                time.sleep(0.1)
+            yield address[0]
+        finally:
+            server.terminate()
+            server.wait()
+
+
 def percentile_95(values: list[float]) -> float:
     return statistics.quantiles(values, n=20, method="inclusive")[-1]
 
@@ -201,6 +264,7 @@ def main() -> None:
                 hovers.extend(hovered)
                 page.close()
         megabytes, opened = large_file(browser, options.rows, options.repeat)
+        visits = first_visits(browser, options.repeat)
         browser.close()
     server.shutdown()
     print(
@@ -215,6 +279,8 @@ def main() -> None:
         print(f"| {field} | {shown[0]} | {shown[1]} | {statistics.median(ours) / statistics.median(plain):.2f} |")
     print(f"\nA file of {options.rows:,} rows, {megabytes:.0f} MB, shows its list after "
           f"{statistics.median(opened):.0f} ms (worst {max(opened):.0f})")  # fmt: skip
+    for sending, spent in visits.items():
+        print(f"First visit, {sending}: picture after {statistics.median(spent):.0f} ms (worst {max(spent):.0f})")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evalign.types import Row
+from evalign.core import Row
 
 RATED = ("wmt15_daseg", "wmt16_daseg", "stsb_en_dev", "ted21_ende_mqm", "summeval", "stsb_de_dev")
 DARR = "wmt19_darr_kk-en"

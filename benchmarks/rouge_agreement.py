@@ -22,13 +22,13 @@ from evalign.stats.bootstrap import Resampling
 from evalign.stats.levels import Rated, agreement, agreement_draws
 
 SPECS = (
-    *(f"rouge{n}" for n in range(1, 10)), "rouge1(multiref=average)", "rouge1(multiref=max-recall)", "rougeL", "lcsr",
+    *(f"rouge{n}" for n in range(1, 10)), "rouge1(multiref=pooled)", "rouge1(multiref=max-recall)", "rougeL", "lcsr",
     "rougeLsum", "rougeLsum(sentences=lines)", "rougeMEAD", "rougeMEAD(sentences=lines)", "rougeW",
     "rougeW(weight=2k-1)", "rougeS", "rougeS(skip=4)", "rougeSU", "rougeSU(skip=4)",
 )  # fmt: skip
 COMPARED = "rougeL"
 SEVERAL = {  # default -> other ways to read several references
-    metric: [f"{metric}(multiref={way})" for way in ("mean", "average", "max-recall")]
+    metric: [f"{metric}(multiref={way})" for way in ("mean", "pooled", "max-recall")]
     for metric in ("rouge1", "rouge2", "rougeL")
 }
 SAMPLES = Resampling(samples=500)

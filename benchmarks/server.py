@@ -4,7 +4,8 @@
 
 The server is a process of its own, this one only asks: pairs of 20 tokens, all distinct. Capacity is what few clients
 in a closed loop get answered; overload is `--clients` clients for `--seconds`, each waiting as Retry-After says when it
-is turned away. Machines change their speed: overload comes in slices, each compared with the capacity around it.
+is turned away. Machines change their speed: overload comes in slices, each compared with the capacity around it. At the
+end, eight clients send bodies of a million chunks (chunk_clients.py).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from chunk_clients import attack, print_figures, resident_mb
 
 WORDS = re.findall(
     r"\w+",
@@ -166,11 +168,6 @@ async def counted(pid: int, phase: Awaitable[Tally]) -> Tally:
     return tally
 
 
-def resident_mb(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
-
-
 async def measure(port: int, pid: int, options: argparse.Namespace) -> list[tuple[str, str, bool | None]]:
     """(what, figure, whether it is as promised) in order."""
     many = [Client(port, options.matchings, seed) for seed in range(options.clients)]
@@ -229,19 +226,20 @@ def main() -> None:
     parser.add_argument("--few", type=int, default=6, help="clients that measure the capacity")
     parser.add_argument("--warm", type=float, default=5)
     parser.add_argument("--measure", type=float, default=10, help="seconds of each measurement of capacity and latency")
+    parser.add_argument("--chunk-clients", type=int, default=8, help="clients that send a million chunks, afterwards")
+    parser.add_argument("--chunk-seconds", type=float, default=20)
     parser.add_argument("--matchings", choices=("all", "own"), default="all")
     options = parser.parse_args()
     command = [sys.executable, "-m", "evalign", "serve", "--port", "0", "--model", "minilm"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             line = server.stdout.readline()
-            found = asyncio.run(measure(int(re.search(r":(\d+)/", line)[1]), server.pid, options))
+            port = int(re.search(r":(\d+)/", line)[1])
+            found = asyncio.run(measure(port, server.pid, options))
+            found += attack(port, server.pid, options.chunk_clients, options.chunk_seconds).lines()
         finally:
             server.terminate()
-    for what, figure, fine in found:
-        print(f"{what:<48} {figure:>40}  {'' if fine is None else 'ok' if fine else 'NOT'}")
-    if not all(fine in (True, None) for _, _, fine in found):
-        raise SystemExit(1)
+    print_figures(found)
 
 
 if __name__ == "__main__":

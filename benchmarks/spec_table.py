@@ -14,7 +14,7 @@ import json
 import sys
 
 import evalign
-from evalign.testing.sample import make_text
+from evalign.testing.trial import make_text
 
 METHODS = ("exact", "row-mask", "recursive-argmax", "recursive-topk", "auction-topk", "auction")
 SOLVERS = ("exact", "sinkhorn", "partial", "unbalanced")

@@ -1,6 +1,6 @@
 """Puts a study that was run into the docs: its report as Markdown, its figures as small PNG files beside it.
 
-    evalign study lisa --data pairs.jsonl.gz --pairs 100 --models minilm --models mpnet --out build/lisa
+    evalign study lisa --data pairs.jsonl.gz --sample-rows 100 --model minilm --model mpnet -o build/lisa
     python benchmarks/study_docs.py build/lisa docs/studies/lisa.md
 
 Every number and sentence comes from the run; nothing is written by hand.
@@ -20,7 +20,7 @@ LARGEST = 150_000  # bytes of a figure
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path, help="the --out folder of a study")
+    parser.add_argument("run", type=Path, help="the folder of a study (-o)")
     parser.add_argument("page", type=Path, help="the page to write; figures go into a folder of its name")
     arguments = parser.parse_args()
     figures = arguments.page.with_suffix("")

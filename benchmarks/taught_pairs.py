@@ -3,7 +3,7 @@
     python benchmarks/taught_pairs.py wmt21_da_toen --out pairs.jsonl --pairs 5000
 
 Up to two translations of every reference, both texts up to 32 words; every fourth translation is damaged by rule
-(tuning/adapters/damage.py). No human rating is read: `human` in the file is the score of `evalign(model=mpnet)`.
+(training/damage.py). No human rating is read: `human` in the file is the score of `evalign(model=mpnet)`.
 `benchmarks/adapters.py` trains on them (`--train taught:5000`).
 """
 
@@ -18,8 +18,8 @@ import numpy as np
 import rated
 
 import evalign
-from evalign.atomic_files import whole_file
-from evalign.tuning.adapters.damage import damaged
+from evalign.io.files import whole_file
+from evalign.training.damage import damaged
 
 TEACHER = "evalign(model=mpnet)"
 LONGEST, SHORTEST = 32, 3  # words

@@ -1,9 +1,10 @@
-"""Writes the pages that list what is there: reference and metric cards. A test fails when they are stale."""
+"""Write the generated pages: reference, metric cards, code figures. A test fails when they are stale."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from code_figures import architecture_page
 from metric_cards import card_pages
 from reference_pages import cli_page, http_page, python_page
 
@@ -11,9 +12,10 @@ DOCS = Path(__file__).resolve().parent
 
 
 def pages() -> dict[str, str]:
-    """Path below docs/ -> text."""
+    """Return path below docs/ -> text."""
     reference = {"cli.md": cli_page(), "http.md": http_page(), "python.md": python_page()}
-    return {f"reference/{name}": text for name, text in reference.items()} | card_pages()
+    generated = {f"reference/{name}": text for name, text in reference.items()} | card_pages()
+    return generated | {"architecture.md": architecture_page()}
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ from typing import Any
 
 from reference_pages import MADE, card_name, table
 
-from evalign.metrics.base import Metric
-from evalign.metrics.options import default_text, option_fields
-from evalign.metrics.registry import GROUPS, METRICS, metric
+from evalign.core.metric import Metric
+from evalign.core.options import default_text, option_choices, option_fields
+from evalign.core.registry import GROUPS, metric, metric_names
 
 DOCS = Path(__file__).resolve().parent
 MEASURED = {  # section of docs/metrics.md -> the card's heading, and what its numbers are
@@ -39,7 +39,7 @@ def card_pages() -> dict[str, str]:
     """Path below docs/ -> the text of a card; the first one lists them all."""
     written = tomllib.loads((DOCS / "metric_cards.toml").read_text("utf-8"))
     cards: dict[str, list[str]] = {}
-    for name in METRICS:
+    for name in metric_names():
         cards.setdefault(card_name(name), []).append(name)
     pages = {"cards/index.md": _index(cards)}
     for card, names in cards.items():
@@ -129,7 +129,7 @@ def _range(card: Metric) -> str:
 def _options(card: Metric) -> str:
     rows = []
     for item in option_fields(card):
-        default, choices = default_text(item), item.metadata["choices"]
+        default, choices = default_text(item), option_choices(item)
         values = " ".join(f"`{choice}`" for choice in choices) if len(choices) <= FEW else "see there"
         rows.append([f"`{item.name}`", f"`{default}`" if default else "", values, item.metadata["about"]])
     return table(["option", "default", "values", "what it is"], rows) if rows else "None."

@@ -13,11 +13,11 @@ from typing import Any
 import click
 
 import evalign
-from evalign.cli.main import COMMANDS, cli
-from evalign.metrics.base import Metric
-from evalign.metrics.registry import METRICS
-from evalign.server.api_docs import schema_kind
+from evalign.cli.main import cli
+from evalign.core.metric import Metric
+from evalign.core.registry import metric_class, metric_names
 from evalign.server.app import create_app
+from evalign.server.openapi import type_text
 from evalign.server.settings import Settings
 
 MADE = "<!-- made by docs/generate.py -->"
@@ -34,13 +34,14 @@ def table(columns: list[str], rows: list[list[str]]) -> str:
 def cli_page() -> str:
     """Every command with its arguments and options."""
     parts = ["# Commands", MADE, "`evalign COMMAND --help` says the same on the terminal."]
-    parts.append(table(["command", "what it does"], [[_link(name), about] for name, about in COMMANDS.items()]))
+    context = click.Context(cli, info_name="evalign")
+    names = cli.list_commands(context)
+    parts.append(table(["command", "what it does"], [[_link(name), cli.summary(context, name)] for name in names]))
     parts.append(
         "Exit codes and environment variables: [settings](settings.md). Commands to copy: [cookbook](../cookbook.md)."
     )
     parts.append(table(["option of evalign itself", "what it says"], [_option_row(option) for option in _shown(cli)]))
-    context = click.Context(cli, info_name="evalign")
-    for name in COMMANDS:
+    for name in names:
         command = cli.get_command(context, name)
         assert command is not None
         parts.extend(_command(command, f"evalign {name}"))
@@ -59,8 +60,12 @@ def _command(command: click.Command, path: str, level: int = 2) -> Iterator[str]
         yield "Arguments: " + ", ".join(f"`{item.metavar or (item.name or '').upper()}`" for item in arguments) + "."
     if options := _shown(command):
         yield table(["option", "what it says"], [_option_row(option) for option in options])
-    for name, inner in getattr(command, "commands", {}).items():
-        yield from _command(inner, f"{path} {name}", level + 1)
+    if isinstance(command, click.Group):
+        context = click.Context(command, info_name=path)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from _command(inner, f"{path} {name}", level + 1)
 
 
 def _help(text: str) -> str:
@@ -107,9 +112,7 @@ def http_page() -> str:
     served: Any = create_app(Settings(models=("fake",)))
     while not hasattr(served, "routes"):  # the application lies inside its guards
         served = served.app
-    from evalign.server.openapi import openapi
-
-    document = openapi(served)
+    document = served.openapi()
     parts = ["# The HTTP API", MADE, document["info"]["description"]]
     parts.append("Served by [`evalign serve`](cli.md#evalign-serve); how it behaves: [the server](../server.md).")
     for path, methods in document["paths"].items():
@@ -138,7 +141,7 @@ def _schema_of(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kind(schema: dict[str, Any]) -> str:
-    return html.unescape(schema_kind(schema)) if schema else ""
+    return html.unescape(type_text(schema)) if schema else ""
 
 
 def _fields(document: dict[str, Any], schema: dict[str, Any], level: int = 0) -> Iterator[str]:
@@ -179,7 +182,7 @@ def python_page() -> str:
 
 
 def _cards(class_name: str) -> str:
-    listed = [name for name, kind in METRICS.items() if kind == class_name]
+    listed = [name for name in metric_names() if metric_class(name).__name__ == class_name]
     return ", ".join(f"[`{name}`](../cards/{card_name(name)}.md)" for name in listed)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -13,13 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evalign.batch.job import Work
 from evalign.batch.local_engine import LocalEngine
 from evalign.batch.ray_engine import RayEngine
 from evalign.batch.run import Request, run_job
-from evalign.batch.worker import Work
-from evalign.data.rows import Columns
+from evalign.core.registry import metric
+from evalign.io.folders import open_folder
+from evalign.io.rows import Columns
 from evalign.metrics.lexical.rouge.metrics import RougeN
-from evalign.metrics.registry import metric
 
 WORDS = (
     "the",
@@ -63,12 +65,13 @@ def unwatched(what, total):
 
 
 def run(
-    data, folder, specs=LIGHT, *, shard_rows=1024, workers=1, engine=None, form="jsonl", watch=unwatched, **columns
-):
+    data, folder, specs=LIGHT, *, shard_rows=1024, workers=1, engine=None, form="jsonl", watch=unwatched,
+    accept_changes=False, **columns
+):  # fmt: skip
     """Runs the job to its end, or to the error that a test expects."""
     inputs = [str(data)] if isinstance(data, str | Path) else [str(path) for path in data]
     metrics = tuple(metric(spec) if isinstance(spec, str) else spec for spec in specs)
-    work = Work(Path(folder), metrics, Columns(**columns), form)
+    work = Work(open_folder(folder), metrics, Columns(**columns), form, accept_changes)
     return run_job(Request(inputs, work, shard_rows), engine or LocalEngine(workers), watch)
 
 
@@ -114,21 +117,23 @@ def stop():
 
 def command(data, out, spec, *options):
     """`evalign batch run` as a process of its own."""
-    job = ["batch", "run", str(data), "--out", str(out), "-m", spec, "--shard-rows", "1024", *options]
+    job = ["batch", "run", str(data), "-o", str(out), "-m", spec, "--shard-rows", "1024", *options]
     return [sys.executable, "-m", "evalign", *job]
 
 
 def kill_at_random(make_command, folder, seed):
     """Runs a job, kills it `KILLS` times at random moments, and resumes it; what it and every finished one came to.
 
+    `folder` is a path or a URL.
+
     A job that was finished before its kill counts for none, and the next one starts anew.
     """
     draw, kills, jobs, done = random.Random(seed), 0, 0, []
     began = time.monotonic()
-    subprocess.run(make_command(folder / "undisturbed"), check=True, capture_output=True)
+    subprocess.run(make_command(f"{folder}/undisturbed"), check=True, capture_output=True)
     longest = time.monotonic() - began
     while kills < KILLS:
-        process = subprocess.Popen(make_command(folder / str(jobs)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        process = subprocess.Popen(make_command(f"{folder}/{jobs}"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
             _, said = process.communicate(timeout=draw.uniform(0, longest))
         except subprocess.TimeoutExpired:
@@ -137,11 +142,11 @@ def kill_at_random(make_command, folder, seed):
             kills += 1
         else:
             assert process.returncode == 0, said
-            done.append(content(folder / str(jobs)))
+            done.append(content(f"{folder}/{jobs}"))
             jobs += 1
-    resumed = subprocess.run(make_command(folder / str(jobs)), capture_output=True, text=True)
+    resumed = subprocess.run(make_command(f"{folder}/{jobs}"), capture_output=True, text=True)
     assert resumed.returncode == 0, resumed.stderr
-    return [content(folder / "undisturbed"), *done, content(folder / str(jobs))]
+    return [content(f"{folder}/undisturbed"), *done, content(f"{folder}/{jobs}")]
 
 
 def ray_engine(**options):
@@ -156,11 +161,12 @@ def ray_engine(**options):
 
 def content(folder):
     """What must be the same in any two runs: all scored rows in order, the errors, the summary; and no torn file."""
-    folder = Path(folder)
-    assert not [path for path in folder.rglob("*") if path.name.endswith(".part")]
-    shards = sorted((folder / "shards").glob("*[0-9].jsonl"))
-    rows = b"".join(path.read_bytes() for path in shards)
-    return rows, (folder / "errors.jsonl").read_bytes(), (folder / "summary.json").read_bytes()
+    job = open_folder(folder)
+    names = [name for within in ("", "shards", "idf") for name in job.names(within)]
+    assert not [name for name in names if name.endswith(".part") or name.startswith(".")]
+    shards = [name for name in job.names("shards") if re.fullmatch(r"\d+\.jsonl", name)]
+    rows = b"".join(job.read(f"shards/{name}") for name in shards)
+    return rows, job.read("errors.jsonl"), job.read("summary.json")
 
 
 def ids(folder):

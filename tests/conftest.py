@@ -16,8 +16,14 @@ from skip_summary import not_checked
 
 # The same examples on every run of the same code, so that a red run is about the change; `make fuzz` draws new ones.
 # How long an example takes, or is drawn for, says how busy the machine is.
-for profile, fixed in (("fixed", True), ("fresh", False)):
-    settings.register_profile(profile, derandomize=fixed, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+for profile, count in (("fixed", 100), ("fresh", 500)):
+    settings.register_profile(
+        profile,
+        max_examples=count,
+        derandomize=profile == "fixed",
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
 settings.load_profile(os.environ.get("EVALIGN_EXAMPLES", "fixed"))
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # no test may reach the hub; must be set before huggingface_hub is imported
@@ -45,7 +51,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def evalign_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache folder of the tests' own, with links to the models the user has fetched."""
-    from evalign.atomic_files import cache_folder
+    from evalign.io.files import cache_folder
 
     fetched = cache_folder() / "models"
     folder = tmp_path_factory.mktemp("evalign-cache")
@@ -86,8 +92,7 @@ def mpnet() -> Path:
 
 
 def _known(name: str) -> Path:
-    from evalign.encoders.locating import local_directory
-    from evalign.encoders.pinned_models import KNOWN
+    from evalign.encoders.weights import KNOWN, local_directory
 
     directory = local_directory(KNOWN[name])
     if directory is None:

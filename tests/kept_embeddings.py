@@ -6,8 +6,8 @@ import gc
 
 import numpy as np
 
+from evalign.encoders.embedding_store import CachedEncoder, PackFolder
 from evalign.encoders.loading import close_encoders
-from evalign.encoders.pack_folder import CachedEncoder, PackFolder
 
 WHO = {"weights": "test"}
 

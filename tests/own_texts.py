@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from evalign.testing.sample import SENTENCES
+from evalign.testing.trial import SENTENCES
 
 TESTS = Path(__file__).resolve().parent
 DATA = TESTS / "lexical" / "data"

@@ -15,11 +15,11 @@ from simulated_processors import blas_kernel, prepare
 prepare()
 
 import evalign  # noqa: E402 (after what `prepare` changes)
-from evalign.matching.registry import METHODS, every_name, matching_class  # noqa: E402
+from evalign.core import Embedded, Tokens  # noqa: E402
+from evalign.matching.registry import METHODS, all_matchings, matching_class  # noqa: E402
 from evalign.matching.similarity import similarity  # noqa: E402
 from evalign.matching.transport import Transport  # noqa: E402
-from evalign.testing.sample import make_text  # noqa: E402
-from evalign.types import Embedded, Tokens  # noqa: E402
+from evalign.testing.trial import make_text  # noqa: E402
 
 MATRICES = 150
 PAIRS = 20
@@ -29,6 +29,8 @@ SPECS = (
     *(f"lisascore(method={method})" for method in METHODS),
     "lisascore(method=recursive-argmax, preset=authors)",
     *(f"moverscore(transport={solver})" for solver in ("exact", "sinkhorn", "partial", "unbalanced")),
+    "sbert",
+    "evalign",
 )
 
 
@@ -47,7 +49,7 @@ def without_text(count):
 
 def matchings():
     """Name -> a matching of every kind, with every preset it has."""
-    for name in every_name():
+    for name in all_matchings():
         kind = matching_class(name)
         for preset in getattr(kind, "constants", ()):
             yield f"{name}, {preset}", kind(preset=preset)

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from evalign.errors import InputError, SpecError
-from evalign.losses import AlignmentLoss, ContrastiveAlignmentLoss
-from evalign.matching.soft import FORMS, SoftOptions
+from evalign.matching.soft import SOFT_METHODS, SoftOptions
+from evalign.training.losses import AlignmentLoss, ContrastiveAlignmentLoss
 
 CALM = SoftOptions(temperature=0.2, noise=0.0, tolerance=1e-12)
 SMOOTH = ("greedy", "sinkhorn", "recursive-topk", "auction-topk")
@@ -75,7 +75,7 @@ def test_plain_loops_give_the_same_losses(score, symmetric):
         assert found == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("matching", ["greedy", *FORMS])
+@pytest.mark.parametrize("matching", ["greedy", *SOFT_METHODS])
 def test_every_cell_is_the_score_of_its_pair_alone(matching):
     sides, masks, weights = batch(1)
     together = ContrastiveAlignmentLoss(matching, CALM).scores(*sides, masks, weights)

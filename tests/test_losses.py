@@ -5,14 +5,13 @@ import pytest
 import torch
 
 from evalign.errors import InputError, SpecError
-from evalign.losses import GREEDY, AlignmentLoss
-from evalign.matching.aggregate import f1, weighted_mean
-from evalign.matching.base import cell_values
+from evalign.matching.base import cell_values, f1, weighted_mean
 from evalign.matching.greedy import Greedy
 from evalign.matching.registry import matching_class
-from evalign.matching.soft import FORMS, SoftOptions
+from evalign.matching.soft import SOFT_METHODS, SoftOptions
+from evalign.training.losses import GREEDY, AlignmentLoss
 
-MATCHINGS = (GREEDY, *FORMS)
+MATCHINGS = (GREEDY, *SOFT_METHODS)
 HARD = {"envelope": "exact", "straight-through": "exact", "recursive-gumbel": "recursive-argmax"}
 LENGTHS = [(3, 5), (5, 2), (4, 4), (1, 5), (2, 1)]
 LOW_NOISE = SoftOptions(temperature=0.1, noise=0.0)

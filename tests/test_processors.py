@@ -23,7 +23,8 @@ pytestmark = pytest.mark.slow
 HERE = Path(__file__).resolve().parent
 ENVIRONMENTS = environments()
 FIRST, *OTHERS = ENVIRONMENTS
-LARGEST_DIFFERENCE = 1e-5
+PROMISED = {"evalign": 1e-4}  # docs/benchmarks.md; of scores up to 100
+PROMISED_OF_OTHERS = 1e-6  # of scores up to 1
 SUITES = ("test_laws.py", "parity", "matching/test_assignment_methods.py")  # what a matrix product can change
 REAL_LAWS = [f"test_laws.py::test_laws_with_a_real_model[{name}]" for name in ("bertscore", "evalign")]
 LEXICAL = ("lexical", "stats")  # what only NumPy's other instructions can
@@ -67,7 +68,7 @@ def test_scores_of_a_real_encoder_agree(minilm, name, capsys):
         apart = np.abs(np.array(first["fields"]) - np.array(scored[spec]["fields"])).max(axis=0)
         moved = sum(a != b for a, b in zip(first["cells"], scored[spec]["cells"], strict=True))
         lines.append(f"{spec}: largest difference {apart.max():.1e}; other cells in {moved} of {len(apart)} pairs")
-        assert apart.max() <= LARGEST_DIFFERENCE, lines[-1]
+        assert apart.max() <= PROMISED.get(spec, PROMISED_OF_OTHERS), lines[-1]
     with capsys.disabled():
         print(f"\n{name}\n  " + "\n  ".join(lines))
 

@@ -13,72 +13,90 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from evalign.encoders.base import BatchingEncoder
-from evalign.encoders.batching import pad
+from evalign.core import Embedded, Floats, Report, Row, Segment, Tokens
+from evalign.core.metric import Metric
+from evalign.core.spec import Signature
+from evalign.encoders.base import BatchingEncoder, pad
 from evalign.encoders.fake import FakeEncoder
-from evalign.encoders.loading import close_encoders
-from evalign.encoders.vector_cache import EmbeddingMemory
-from evalign.matching.aggregate import f1, weighted_mean
+from evalign.encoders.loading import EmbeddingMemory, close_encoders
+from evalign.matching.base import f1, weighted_mean
 from evalign.matching.greedy import Greedy
 from evalign.matching.similarity import similarity
-from evalign.metrics.base import Metric
 from evalign.metrics.bertscore import BERTScore
-from evalign.metrics.matching_metric import MatchingScorer
-from evalign.metrics.signature import Signature
-from evalign.metrics.token_metric import PairScore
-from evalign.metrics.token_side import Side
+from evalign.metrics.token_metric import Pair, PairScore, TokenScorer
+from evalign.metrics.weighting import WeightedText
 from evalign.testing import LAWS, LawBroken, check_metric
-from evalign.types import Embedded, Floats, Report, Row, Segment, Tokens
 
 LONG_TEXT = 5_000
 
 
-class PaddingWins(MatchingScorer):
+class PaddingWins(TokenScorer):
     """bert_score: similarity of padding is 0, which wins where every real one is negative."""
 
     def score(self, rows: list[Row]) -> list[Segment]:
         texts = [text for row in rows for text in (row.candidate, *row.references)]
-        self.longest = max(len(side.tokens) for side in self.sides(texts).values())
+        self.longest = max(len(self.weigher.weigh(text).tokens) for text in self.cache.encode(texts).values())
         return super().score(rows)
 
-    def pair(self, candidate: Side, reference: Side) -> PairScore:
-        matched = Greedy().solve(similarity(candidate.embedded, reference.embedded))
-        own, other = matched.candidate_values, matched.reference_values
-        own = np.maximum(own, 0) if len(reference.tokens) < self.longest else own
-        other = np.maximum(other, 0) if len(candidate.tokens) < self.longest else other
-        precision, recall = weighted_mean(own, candidate.weights), weighted_mean(other, reference.weights)
-        return np.stack([precision, recall, f1(precision, recall)]), {}
+    def score_pairs(self, pairs: Sequence[Pair]) -> list[PairScore]:
+        return [
+            self.padded_score(*pair)
+            if not any(text.empty for text in pair)
+            else super(PaddingWins, self).score_pairs([pair])[0]
+            for pair in pairs
+        ]
+
+    def padded_score(self, candidate: WeightedText, reference: WeightedText) -> PairScore:
+        result = Greedy().solve(similarity(candidate.embedded, reference.embedded))
+        left, right = result.candidate_values, result.reference_values
+        left = np.maximum(left, 0) if len(reference.tokens) < self.longest else left
+        right = np.maximum(right, 0) if len(candidate.tokens) < self.longest else right
+        precision, recall = weighted_mean(left, candidate.weights), weighted_mean(right, reference.weights)
+        return PairScore(np.stack([precision, recall, f1(precision, recall)]), {})
 
 
-class TwoTokensAreEmpty(MatchingScorer):
+class TwoTokensAreEmpty(TokenScorer):
     """bert_score: exactly two tokens mean an empty text, also where the tokenizer adds no special ones."""
 
-    def side(self, embedded: Embedded) -> Side:
-        side = super().side(embedded)
-        two = int((~embedded.tokens.special).sum()) == 2
-        return replace(side, empty=True, counts={"empty": 1}) if two else side
+    def score_pairs(self, pairs: Sequence[Pair]) -> list[PairScore]:
+        return super().score_pairs([tuple(map(emptied, pair)) for pair in pairs])
+
+    def _segment(self, row: Row, weighted: Any, scores: Sequence[PairScore]) -> Segment:
+        return super()._segment(
+            row, [{name: emptied(text) for name, text in side.items()} for side in weighted], scores
+        )
 
 
-class NaNWhenEmpty(MatchingScorer):
+def emptied(text: WeightedText) -> WeightedText:
+    two = int((~text.tokens.special).sum()) == 2
+    return replace(text, empty=True, counts={"empty": 1}) if two else text
+
+
+class NaNWhenEmpty(TokenScorer):
     """bert_score with IDF: 0 / 0."""
 
-    def pair_scores(self, candidate: Side, reference: Side) -> PairScore:
-        scores, notes = super().pair_scores(candidate, reference)
-        return (scores * np.nan if candidate.empty or reference.empty else scores), notes
+    def score_pairs(self, pairs: Sequence[Pair]) -> list[PairScore]:
+        scores = super().score_pairs(pairs)
+        return [
+            PairScore(score.fields * (np.nan if any(text.empty for text in pair) else 1), score.counts)
+            for score, pair in zip(scores, pairs, strict=True)
+        ]
 
 
-class EmptyIsNotFlagged(MatchingScorer):
+class EmptyIsNotFlagged(TokenScorer):
     def score(self, rows: list[Row]) -> list[Segment]:
         return [replace(segment, counts={}) for segment in super().score(rows)]
 
 
-class EmptyIsPerfect(MatchingScorer):
-    def pair_scores(self, candidate: Side, reference: Side) -> PairScore:
-        both = candidate.empty and reference.empty
-        return (np.ones(3), {}) if both else super().pair_scores(candidate, reference)
+class EmptyIsPerfect(TokenScorer):
+    def score_pairs(self, pairs: Sequence[Pair]) -> list[PairScore]:
+        return [
+            PairScore(np.ones(3), {}) if all(text.empty for text in pair) else score
+            for score, pair in zip(super().score_pairs(pairs), pairs, strict=True)
+        ]
 
 
-class CentredOnTheCall(MatchingScorer):
+class CentredOnTheCall(TokenScorer):
     """A score that depends on its batch mates, in any order."""
 
     def score(self, rows: list[Row]) -> list[Segment]:
@@ -90,7 +108,7 @@ class CentredOnTheCall(MatchingScorer):
         ]
 
 
-class MoreThanElevenRows(MatchingScorer):
+class MoreThanElevenRows(TokenScorer):
     """Another code path for large calls."""
 
     def score(self, rows: list[Row]) -> list[Segment]:
@@ -100,7 +118,7 @@ class MoreThanElevenRows(MatchingScorer):
         return [replace(segment, scores={**segment.scores, "recall": 0.5}) for segment in segments]
 
 
-class FirstRowIsTheMeasure(MatchingScorer):
+class FirstRowIsTheMeasure(TokenScorer):
     """Normalises by the first row of the call."""
 
     def score(self, rows: list[Row]) -> list[Segment]:
@@ -109,31 +127,33 @@ class FirstRowIsTheMeasure(MatchingScorer):
         return [replace(s, scores={**s.scores, "recall": s.scores["recall"] - first}) for s in segments]
 
 
-class OneTextOneRow(MatchingScorer):
+class OneTextOneRow(TokenScorer):
     """Rows with the same candidate are taken for the same row."""
 
     def score(self, rows: list[Row]) -> list[Segment]:
         return super().score(list({row.candidate: row for row in rows}.values()))
 
 
-class Percent(MatchingScorer):
-    def finish(self, scores: Floats) -> Floats:
+class Percent(TokenScorer):
+    def rescale(self, scores: Floats) -> Floats:
         return scores * 100
 
 
-class LongerIsBetter(MatchingScorer):
+class LongerIsBetter(TokenScorer):
     """Similarities are summed, not averaged, over a candidate's tokens."""
 
-    def pair(self, candidate: Side, reference: Side) -> PairScore:
-        scores, notes = super().pair(candidate, reference)
-        return scores * np.tanh(len(candidate.tokens) / 200), notes
+    def score_pairs(self, pairs: Sequence[Pair]) -> list[PairScore]:
+        return [
+            PairScore(score.fields * np.tanh(len(candidate.tokens) / 200), score.counts)
+            for score, (candidate, _) in zip(super().score_pairs(pairs), pairs, strict=True)
+        ]
 
 
-class BrokenSignature(MatchingScorer):
+class BrokenSignature(TokenScorer):
     """A file name goes into the signature as it is."""
 
-    def __init__(self, *parts: Any) -> None:
-        super().__init__(*parts)
+    def __init__(self, *parts: Any, **options: Any) -> None:
+        super().__init__(*parts, **options)
         self.signature = Unquoted(self.signature.name, {**self.signature.settings, "idf": "a|b:c"})
 
 
@@ -196,19 +216,20 @@ class ForgetsAnOption(BERTScore):
         return f"bertscore(model={self.model})"
 
 
-def with_scorer(kind: type[MatchingScorer], **options: Any) -> Metric:
+def with_scorer(kind: type[TokenScorer], **options: Any) -> Metric:
     class Planted(BERTScore):
-        def scorer(self, rows: Any = None, weights: Any = None) -> MatchingScorer:
+        def scorer(self, rows: Any = None, weights: Any = None) -> TokenScorer:
             true = super().scorer(rows, weights)
-            return kind(self, true.memory, true.weights, self.rescaling())
+            return kind(self, true.pipeline, true.cache, true.weigher)
 
     return Planted(model="fake", **options)
 
 
 def with_encoder(kind: type[FakeEncoder], memory: type[EmbeddingMemory] = EmbeddingMemory) -> Metric:
     class Planted(BERTScore):
-        def scorer(self, rows: Any = None, weights: Any = None) -> MatchingScorer:
-            return MatchingScorer(self, memory(kind((2,))), None, None)
+        def scorer(self, rows: Any = None, weights: Any = None) -> TokenScorer:
+            cache, pipeline = memory(kind((2,))), self.pipeline()
+            return TokenScorer(self, pipeline, cache, pipeline.weighting.load(cache.encoder, rows, weights))
 
     return Planted(model="fake")
 

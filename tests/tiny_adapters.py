@@ -7,15 +7,15 @@ import numpy as np
 
 from evalign.encoders.adapter import Adapter, LowRank, OutputLayer, read_adapter
 from evalign.encoders.families import architecture, linear_layers
-from evalign.encoders.locating import locate
-from evalign.encoders.safetensors_headers import tensor_places
+from evalign.encoders.safetensors_headers import tensor_locations
+from evalign.encoders.weights import locate
 
 OUTPUT = OutputLayer((0.5, 0.5, 0.5), (0.1, 0.2, 0.1), (0.3, 0.0, 0.6), 0.1)
 
 
 def random_adapter(model: Path, layers: tuple[int, ...] = (1, 3), rank: int = 2, seed: int = 0) -> Adapter:
     """An adapter of a tiny model, large enough to move every vector."""
-    located, places = locate(str(model)), tensor_places(model)
+    located, places = locate(str(model)), tensor_locations(model)
     source = np.random.default_rng(seed)
 
     def numbers(*shape: int) -> np.ndarray:
@@ -40,8 +40,8 @@ def saved(model: Path, folder: Path, **changes: object) -> Path:
 
 def merged(model: Path, folder: Path) -> dict[str, np.ndarray]:
     """The weights that an adapter's changes make, by the names of the linear layers."""
-    linears = linear_layers(architecture(locate(str(model)).config(), tensor_places(model)))
-    places = tensor_places(model)
+    linears = linear_layers(architecture(locate(str(model)).config(), tensor_locations(model)))
+    places = tensor_locations(model)
     return {
         linears[name]: places[f"{linears[name]}.weight"].read() + change.up @ change.down
         for name, change in read_adapter(str(folder)).changes.items()

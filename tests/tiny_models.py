@@ -148,19 +148,19 @@ def _frequent(pieces: Iterable[str]) -> list[str]:
 
 
 def open_ort(directory: Path, layers: tuple[int, ...] | None = None, precision: str = "fp32", **reading: Any) -> Any:
-    """The ONNX encoder of a directory; `reading` are options of `Reading`."""
-    from evalign.encoders.base import Reading
+    """The ONNX encoder of a directory; `reading` are options of `EncodeOptions`."""
+    from evalign.encoders.base import EncodeOptions
     from evalign.encoders.ort import OrtEncoder
 
-    return OrtEncoder(directory, read_json(directory / "config.json"), layers, Reading(**reading), precision)
+    return OrtEncoder(directory, read_json(directory / "config.json"), layers, EncodeOptions(**reading), precision)
 
 
 def open_torch(directory: Path, layers: tuple[int, ...] | None = None, **reading: Any) -> Any:
     """The torch encoder of a directory."""
-    from evalign.encoders.base import Reading
+    from evalign.encoders.base import EncodeOptions
     from evalign.encoders.torch_hf import TorchEncoder
 
-    return TorchEncoder(directory, read_json(directory / "config.json"), layers, Reading(**reading))
+    return TorchEncoder(directory, read_json(directory / "config.json"), layers, EncodeOptions(**reading))
 
 
 def hidden_states(directory: Path, sequences: list[list[int]]) -> list[np.ndarray]:

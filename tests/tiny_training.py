@@ -4,12 +4,12 @@ from pathlib import Path
 
 import torch
 
-from evalign.tuning.encoder_trainee import EncoderTrainee
-from evalign.tuning.rated_pairs import RatedPair
-from evalign.tuning.training_plan import TrainingPlan
+from evalign.training.encoder_trainee import EncoderTrainee
+from evalign.training.plan import TrainingPlan
+from evalign.training.rated_pairs import RatedPair
 from tiny_models import SENTENCES
 
-PLAN = TrainingPlan(loss="cosent", epochs=3, batch=8, rate=3e-3, dev=0.25, seed=5, threads=1, patience=3)
+PLAN = TrainingPlan(loss="cosent", epochs=3, batch=8, rate=3e-3, dev=0.25, seed=5, threads=1, stop_after=3)
 
 
 def rated_pairs(count: int = 40) -> list[RatedPair]:

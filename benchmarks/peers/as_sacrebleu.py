@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 import evalign
-from evalign.metrics.lexical.sacrebleu_adapter import SacrebleuScoring, engine
+from evalign.core import Report
+from evalign.metrics.lexical.sacrebleu_metrics import SacrebleuScoring, engine
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.system_tests import approximate_randomisation, paired_bootstrap
-from evalign.types import Report
 
 NAME = "evalign_as_sacrebleu"
 References = Sequence[Sequence[str]]  # one list per place, as sacrebleu takes them

@@ -1,4 +1,4 @@
-"""The tests of bert_score's repository, run against `evalign.score` and `evalign.BERTScorer` with stand-in weights.
+"""The tests of bert_score's repository, run against `evalign.compat.bert_score` and `BERTScorer` with stand-in weights.
 
 No distribution of bert-score carries its tests: they are typed here from https://github.com/Tiiiger/bert_score (commit
 cb582ed, tests/test_score_function.py and test_scorer.py), call by call. They need roberta-large from the hub; a tiny
@@ -23,8 +23,8 @@ import bert_score
 import transformers
 from peers.suites import DIFFERS, EQUAL, LEFT_OUT, UNEXPLAINED, Case, Suite
 
-import evalign
 import tiny_models
+from evalign.compat import bert_score as compat
 
 CANDIDATES = [
     "28-year-old chef found dead in San Francisco mall",
@@ -104,7 +104,7 @@ class Places:
 
     def check_score(self, options: dict[str, Any], hashed: tuple[str, str]) -> None:
         with chdir(self.fast):
-            scores, made = evalign.score(CANDIDATES, REFERENCES, batch_size=3, return_hash=True, **options)
+            scores, made = compat.score(CANDIDATES, REFERENCES, batch_size=3, return_hash=True, **options)
         with self._peer(options):
             expected = bert_score.score(CANDIDATES, REFERENCES, batch_size=3, device="cpu", nthreads=0, **options)
         _check(scores, expected)
@@ -112,7 +112,7 @@ class Places:
 
     def check_scorer(self, options: dict[str, Any], hashed: tuple[str, str]) -> None:
         with chdir(self.fast):
-            scorer = evalign.BERTScorer(batch_size=3, **options)
+            scorer = compat.BERTScorer(batch_size=3, **options)
             scores, made = scorer.score(CANDIDATES, REFERENCES, return_hash=True)
         with self._peer(options):
             expected = bert_score.BERTScorer(batch_size=3, device="cpu", nthreads=0, **options).score(
@@ -137,11 +137,11 @@ class Places:
 
 
 def _score(candidates: list[str], references: list[Any]) -> Any:
-    return evalign.score(candidates, references, batch_size=3, return_hash=False, **RESCALED)
+    return compat.score(candidates, references, batch_size=3, return_hash=False, **RESCALED)
 
 
 def _scorer_score(candidates: list[str], references: list[Any]) -> Any:
-    return evalign.BERTScorer(batch_size=3, **RESCALED).score(candidates, references)
+    return compat.BERTScorer(batch_size=3, **RESCALED).score(candidates, references)
 
 
 def _check(scores: Any, expected: Any) -> None:

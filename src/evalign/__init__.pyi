@@ -1,77 +1,98 @@
-"""Every public name and where it lives: read by type checkers, and by `__init__.py`, which loads names when used.
+"""Every public name and its module: read by type checkers, and by `__init__.py`, which imports names when used."""
 
-One name per line. The last lines are former names, still read.
-"""
-
-from evalign.analysis.agreement import judge as judge
-from evalign.analysis.audit.run import audit as audit
-from evalign.analysis.audit.values import Audit as Audit
-from evalign.analysis.audit.values import AuditPlan as AuditPlan
-from evalign.analysis.comparison.run import compare as compare
-from evalign.encoders.loading import keep_embeddings as keep_embeddings
-from evalign.errors import EvalignError as EvalignError
-from evalign.errors import FileFormatError as FileFormatError
-from evalign.errors import InputError as InputError
-from evalign.errors import LayerError as LayerError
-from evalign.errors import LengthMismatchError as LengthMismatchError
-from evalign.errors import MissingExtraError as MissingExtraError
-from evalign.errors import ModelError as ModelError
-from evalign.errors import ModelNotFoundError as ModelNotFoundError
-from evalign.errors import SpecError as SpecError
-from evalign.errors import TableError as TableError
-from evalign.errors import TextTooLongError as TextTooLongError
-from evalign.errors import UndefinedStatisticError as UndefinedStatisticError
-from evalign.errors import UnsupportedModelError as UnsupportedModelError
-from evalign.errors import WeightsError as WeightsError
-from evalign.metrics.bartscore import BARTScore as BARTScore
-from evalign.metrics.base import Metric as Metric
-from evalign.metrics.bert_scorer import BERTScorer as BERTScorer
-from evalign.metrics.bert_scorer import score as score
-from evalign.metrics.bertscore import BERTScore as BERTScore
-from evalign.metrics.evalign_metric import Evalign as Evalign
-from evalign.metrics.learned import Learned as Learned
-from evalign.metrics.lexical.gleu import GLEU as GLEU
-from evalign.metrics.lexical.lcsr import LCSR as LCSR
-from evalign.metrics.lexical.meteor.metric import Meteor as Meteor
-from evalign.metrics.lexical.readability import FKGL as FKGL
-from evalign.metrics.lexical.readability import SMOG as SMOG
-from evalign.metrics.lexical.rouge.metrics import RougeL as RougeL
-from evalign.metrics.lexical.rouge.metrics import RougeLsum as RougeLsum
-from evalign.metrics.lexical.rouge.metrics import RougeMEAD as RougeMEAD
-from evalign.metrics.lexical.rouge.metrics import RougeN as RougeN
-from evalign.metrics.lexical.rouge.metrics import RougeW as RougeW
-from evalign.metrics.lexical.rouge.skip_bigrams import RougeS as RougeS
-from evalign.metrics.lexical.rouge.skip_bigrams import RougeSU as RougeSU
-from evalign.metrics.lexical.sacrebleu_metrics import BLEU as BLEU
-from evalign.metrics.lexical.sacrebleu_metrics import TER as TER
-from evalign.metrics.lexical.sacrebleu_metrics import ChrF as ChrF
-from evalign.metrics.lexical.sari import SARI as SARI
-from evalign.metrics.lisascore import LiSAScore as LiSAScore
-from evalign.metrics.lstm import LSTM as LSTM
-from evalign.metrics.moverscore import MoverScore as MoverScore
-from evalign.metrics.registry import metric as metric
-from evalign.metrics.sentence_vectors import EndToken as EndToken
-from evalign.metrics.sentence_vectors import SBert as SBert
-from evalign.metrics.signature import Signature as Signature
-from evalign.testing.laws import check_metric as check_metric
-from evalign.text.idf import IDFTable as IDFTable
-from evalign.text.words import register_tokenizer as register_tokenizer
-from evalign.types import Alignment as Alignment
-from evalign.types import Embedded as Embedded
-from evalign.types import LayerReport as LayerReport
-from evalign.types import Report as Report
-from evalign.types import Row as Row
-from evalign.types import Segment as Segment
-from evalign.types import Tokens as Tokens
-from evalign.version import __version__ as __version__
-
-from evalign.metrics.evalign_metric import Recipe as Recipe  # isort: skip
-from evalign.metrics.lexical.rouge.metrics import Rouge1 as Rouge1  # isort: skip
-from evalign.metrics.lexical.rouge.metrics import Rouge2 as Rouge2  # isort: skip
-from evalign.metrics.lexical.rouge.metrics import Rouge3 as Rouge3  # isort: skip
-from evalign.metrics.lexical.rouge.metrics import Rouge4 as Rouge4  # isort: skip
-from evalign.metrics.lexical.rouge.metrics import Rouge5 as Rouge5  # isort: skip
-from evalign.metrics.lexical.rouge.metrics import Rouge6 as Rouge6  # isort: skip
-from evalign.metrics.lexical.rouge.metrics import Rouge7 as Rouge7  # isort: skip
-from evalign.metrics.lexical.rouge.metrics import Rouge8 as Rouge8  # isort: skip
-from evalign.metrics.lexical.rouge.metrics import Rouge9 as Rouge9  # isort: skip
+from .analysis.agreement import Agreement as Agreement
+from .analysis.agreement import AgreementPlan as AgreementPlan
+from .analysis.agreement import MetricAgreement as MetricAgreement
+from .analysis.agreement import agree as agree
+from .analysis.audit import Audit as Audit
+from .analysis.audit import AuditPlan as AuditPlan
+from .analysis.audit import MetricAudit as MetricAudit
+from .analysis.audit import audit as audit
+from .analysis.comparison import compare as compare
+from .analysis.comparison_results import ComparisonPlan as ComparisonPlan
+from .analysis.comparison_results import Example as Example
+from .analysis.comparison_results import MetricComparison as MetricComparison
+from .analysis.comparison_results import SystemComparison as SystemComparison
+from .analysis.comparison_results import SystemScore as SystemScore
+from .analysis.comparison_results import Versus as Versus
+from .analysis.data_quality import DataQuality as DataQuality
+from .analysis.data_quality import Ratings as Ratings
+from .analysis.data_quality import Spread as Spread
+from .analysis.metric_trial import Cost as Cost
+from .analysis.metric_trial import CostAt as CostAt
+from .analysis.metric_trial import Reliability as Reliability
+from .analysis.metric_trial import Robustness as Robustness
+from .analysis.rated_tables import RatedTable as RatedTable
+from .core import Alignment as Alignment
+from .core import Embedded as Embedded
+from .core import LayerReport as LayerReport
+from .core import Report as Report
+from .core import Row as Row
+from .core import Segment as Segment
+from .core import Tokens as Tokens
+from .core.metric import Metric as Metric
+from .core.metric import RowMetric as RowMetric
+from .core.metric import RowScorer as RowScorer
+from .core.metric import Scorer as Scorer
+from .core.options import option as option
+from .core.registry import metric as metric
+from .core.registry import register as register
+from .core.registry import score as score
+from .core.spec import Signature as Signature
+from .core.totals import Corpus as Corpus
+from .core.totals import ExactSum as ExactSum
+from .core.totals import Result as Result
+from .core.totals import Totals as Totals
+from .encoders.loading import keep_embeddings as keep_embeddings
+from .errors import EvalignError as EvalignError
+from .errors import FileFormatError as FileFormatError
+from .errors import InputError as InputError
+from .errors import LayerError as LayerError
+from .errors import LengthMismatchError as LengthMismatchError
+from .errors import MissingExtraError as MissingExtraError
+from .errors import ModelError as ModelError
+from .errors import ModelNotFoundError as ModelNotFoundError
+from .errors import SpecError as SpecError
+from .errors import TableError as TableError
+from .errors import TextTooLongError as TextTooLongError
+from .errors import UndefinedStatisticError as UndefinedStatisticError
+from .errors import UnsupportedModelError as UnsupportedModelError
+from .errors import WeightsError as WeightsError
+from .matching.base import Matching as Matching
+from .matching.base import MatchingStep as MatchingStep
+from .matching.base import MatchResult as MatchResult
+from .matching.base import SharedMatrix as SharedMatrix
+from .matching.registry import register_matching as register_matching
+from .metrics.bartscore import BARTScore as BARTScore
+from .metrics.bertscore import BERTScore as BERTScore
+from .metrics.evalign import Evalign as Evalign
+from .metrics.lexical.gleu import GLEU as GLEU
+from .metrics.lexical.lcsr import LCSR as LCSR
+from .metrics.lexical.meteor.metric import Meteor as Meteor
+from .metrics.lexical.readability import FKGL as FKGL
+from .metrics.lexical.readability import SMOG as SMOG
+from .metrics.lexical.rouge.metrics import RougeL as RougeL
+from .metrics.lexical.rouge.metrics import RougeLsum as RougeLsum
+from .metrics.lexical.rouge.metrics import RougeMEAD as RougeMEAD
+from .metrics.lexical.rouge.metrics import RougeN as RougeN
+from .metrics.lexical.rouge.metrics import RougeS as RougeS
+from .metrics.lexical.rouge.metrics import RougeSU as RougeSU
+from .metrics.lexical.rouge.metrics import RougeW as RougeW
+from .metrics.lexical.sacrebleu_metrics import BLEU as BLEU
+from .metrics.lexical.sacrebleu_metrics import TER as TER
+from .metrics.lexical.sacrebleu_metrics import ChrF as ChrF
+from .metrics.lexical.sari import SARI as SARI
+from .metrics.lisascore import LiSAScore as LiSAScore
+from .metrics.moverscore import MoverScore as MoverScore
+from .metrics.sentence_vectors import EndToken as EndToken
+from .metrics.sentence_vectors import SBert as SBert
+from .render.explain.parts import Explanation as Explanation
+from .research.learned.metric import Learned as Learned
+from .research.lstm.metric import LSTM as LSTM
+from .stats.bootstrap import Resampling as Resampling
+from .stats.estimate import Estimate as Estimate
+from .stats.levels import Averaging as Averaging
+from .testing.laws import check_metric as check_metric
+from .text.idf import IDFTable as IDFTable
+from .text.words import register_tokenizer as register_tokenizer
+from .version import __version__ as __version__

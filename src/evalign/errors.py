@@ -1,21 +1,21 @@
-"""Every error that evalign raises on purpose, and what the command line does with it.
+"""Exceptions of evalign, and the exit code of the command line.
 
     EvalignError                    exit code 2, one sentence, no traceback
-    ├── InputError                  what was passed in cannot be scored
-    │   ├── LengthMismatchError     candidates and references are not parallel
-    │   ├── FileFormatError         a file cannot be read; names the file and the line
-    │   ├── UndefinedStatisticError a statistic has no value: constant scores, too few rows
+    ├── InputError                  texts or rows that cannot be scored
+    │   ├── LengthMismatchError     candidates and references of different lengths
+    │   ├── FileFormatError         a file that cannot be read; names the file and the line
+    │   ├── UndefinedStatisticError a statistic without a value: constant scores, too few rows
     │   └── TextTooLongError        overlong=error, or a matrix too large to draw
-    ├── SpecError                   unknown metric or option, broken spec or signature
-    ├── ModelError                  the encoder cannot be used
-    │   ├── ModelNotFoundError      no such weights here, and how to get them
+    ├── SpecError                   unknown metric or option, invalid spec or signature
+    ├── ModelError                  an encoder that cannot be used
+    │   ├── ModelNotFoundError      missing weights, and how to get them
     │   ├── WeightsError            damaged file, wrong digest, missing tensor
     │   ├── UnsupportedModelError   a family that this backend does not build
-    │   └── LayerError              a layer the model does not have
+    │   └── LayerError              a layer that the model does not have
     ├── TableError                  an IDF or baseline table that does not fit
-    └── MissingExtraError           an optional dependency; carries the install command
+    └── MissingExtraError           a missing optional dependency; has the install command
 
-Every message names the argument, what was expected, what was given, and what to do.
+Every message names the argument, the expected and the actual value, and what to do.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class InputError(EvalignError):
 
 
 class LengthMismatchError(InputError):
-    """Candidates, references, sources or ids do not run in parallel."""
+    """Candidates, references, sources or ids have different lengths."""
 
 
 class FileFormatError(InputError):
-    """A file cannot be read as what it claims to be."""
+    """A file does not have the expected format."""
 
 
 class UndefinedStatisticError(InputError):
-    """A statistic has no value on these numbers, though they are valid numbers: constant, or too few."""
+    """A statistic has no value on valid numbers: they are constant, or too few."""
 
 
 class TextTooLongError(InputError):
@@ -49,7 +49,7 @@ class TextTooLongError(InputError):
 
 
 class SpecError(EvalignError):
-    """A metric spec, option or signature that names nothing known."""
+    """A metric spec, option or signature that is unknown or invalid."""
 
 
 class ModelError(EvalignError):
@@ -57,11 +57,11 @@ class ModelError(EvalignError):
 
 
 class ModelNotFoundError(ModelError):
-    """No weights under that name; the message says how to get them."""
+    """Weights were not found; the message says how to get them."""
 
 
 class WeightsError(ModelError):
-    """Weights that are damaged, incomplete or not the pinned ones."""
+    """Weights are damaged, incomplete or not the pinned ones."""
 
 
 class UnsupportedModelError(ModelError):
@@ -79,17 +79,22 @@ class TableError(EvalignError):
 class MissingExtraError(EvalignError):
     """An optional dependency is not installed."""
 
-    def __init__(self, what: str, extra: str) -> None:
-        super().__init__(what, extra)  # as given, so that a worker process can hand the error on
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(feature, extra)  # the arguments of the constructor, so that the error can be pickled
 
     def __str__(self) -> str:
-        """One sentence with the command to type."""
-        what, extra = self.args
-        return f"{what} needs the extra '{extra}': pip install 'evalign[{extra}]'"
+        """Return one sentence with the install command."""
+        feature, extra = self.args
+        return f"{feature} needs the extra '{extra}': pip install 'evalign[{extra}]'"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint for a mistyped name: the closest known ones, or all of them if none is close."""
-    known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
+def nearest(name: str, valid_names: Iterable[str]) -> str:
+    """Return a hint for a mistyped name: the closest known names, or all of them if none is close."""
+    names = sorted(valid_names)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(names)}"
+
+
+def excerpt(value: object, length: int = 80) -> str:
+    """Return the start of a value of a foreign file for a message, with line ends and control codes escaped."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in str(value)[:length])

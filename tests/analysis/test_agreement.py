@@ -5,13 +5,12 @@ import pytest
 from scipy import stats
 
 import evalign
-from evalign.analysis.agreement import judge_pairs, judge_table
-from evalign.analysis.plan import Plan
+from evalign.analysis.agreement import AgreementPlan, agree_pairs, agree_table
 from evalign.analysis.rated_tables import RatedTable, rate, rate_pairs
-from evalign.data.rows import InMemory
+from evalign.core import Row
 from evalign.errors import FileFormatError, InputError, SpecError
+from evalign.io.rows import InMemory
 from evalign.stats.bootstrap import Resampling
-from evalign.types import Row
 
 FEW = Resampling(samples=200)
 BERT = evalign.BERTScore(model="fake")
@@ -35,7 +34,7 @@ def table(count: int = 120, aspects: tuple[str, ...] = ("human",)) -> RatedTable
 
 def test_values_are_scipys_and_ranks_tell_good_from_bad():
     data = table()
-    found = judge_table(data, Plan(resampling=FEW))
+    found = agree_table(data, AgreementPlan(resampling=FEW))
     assert [one.metric for one in found.judgements] == ["good", "bad", "flat"]
     good, bad, flat = found.judgements
     for name, function in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr), ("kendall", stats.kendalltau)):
@@ -47,7 +46,7 @@ def test_values_are_scipys_and_ranks_tell_good_from_bad():
 
 def test_groups_are_averaged_and_shown():
     data = table()
-    found = judge_table(data, Plan(by="lp", resampling=FEW))
+    found = agree_table(data, AgreementPlan(within="lp", resampling=FEW))
     parts = []
     for group in ("de", "fr"):
         rows = [place for place, row in enumerate(data.rows) if row.extra["lp"] == group]
@@ -60,28 +59,30 @@ def test_groups_are_averaged_and_shown():
 
 def test_summary_and_system_level():
     data = table()
-    summary = judge_table(data, Plan(level="summary", document="doc", statistics=("spearman",), resampling=FEW))
+    summary = agree_table(
+        data, AgreementPlan(level="summary", document="doc", statistics=("spearman",), resampling=FEW)
+    )
     parts = [
         stats.spearmanr(data.scores["good"][start : start + 6], data.human["human"][start : start + 6])[0]
         for start in range(0, 120, 6)
     ]
     assert summary.judgements[0].estimates["spearman"].value == pytest.approx(np.mean(parts))
-    system = judge_table(data, Plan(level="system", resampling=FEW))
+    system = agree_table(data, AgreementPlan(level="system", resampling=FEW))
     means = [[column[place::6].mean() for place in range(6)] for column in (data.scores["good"], data.human["human"])]
     by_name = {one.metric: one for one in system.judgements}
     assert by_name["good"].estimates["pearson"].value == pytest.approx(stats.pearsonr(*means)[0])
 
 
 def test_every_aspect_is_judged():
-    found = judge_table(table(aspects=("coherence", "fluency")), Plan(resampling=FEW, statistics=("kendall",)))
+    found = agree_table(table(aspects=("coherence", "fluency")), AgreementPlan(resampling=FEW, statistics=("kendall",)))
     assert found.aspects == ["coherence", "fluency"]
     assert [one.aspect for one in found.judgements] == ["coherence"] * 3 + ["fluency"] * 3
 
 
 def test_williams_and_no_test():
-    assert judge_table(table(), Plan(test="williams", resampling=FEW)).judgements[0].rank == 1
-    assert judge_table(table(), Plan(test="none", resampling=FEW)).judgements[0].rank is None
-    with_ties = judge_table(table(), Plan(statistics=("acc-eq",), document="doc", test="none", resampling=FEW))
+    assert agree_table(table(), AgreementPlan(test="williams", resampling=FEW)).judgements[0].rank == 1
+    assert agree_table(table(), AgreementPlan(test="none", resampling=FEW)).judgements[0].rank is None
+    with_ties = agree_table(table(), AgreementPlan(statistics=("acc-eq",), document="doc", test="none", resampling=FEW))
     assert 0.5 < with_ties.judgements[0].estimates["acc-eq"].value <= 1
 
 
@@ -91,11 +92,11 @@ def test_williams_and_no_test():
         ({"level": "words"}, "level=words"),
         ({"statistics": ("pearsons",)}, "pearson"),
         ({"test": "t"}, "test=t"),
-        ({"level": "summary"}, "--document"),
-        ({"test": "williams", "by": "lp"}, "Pearson over all rows"),
-        ({"statistics": ("acc-eq",), "level": "summary", "document": "doc"}, "--level segment or system"),
-        ({"statistics": ("spa",), "test": "none"}, "add --level system"),
-        ({"statistics": ("spa",), "level": "system"}, "no test is known for spa"),
+        ({"level": "summary"}, "`document`"),
+        ({"test": "williams", "within": "lp"}, "Pearson over all rows"),
+        ({"statistics": ("acc-eq",), "level": "summary", "document": "doc"}, "`level=segment` or `level=system`"),
+        ({"statistics": ("spa",), "test": "none"}, "add `level=system`"),
+        ({"statistics": ("spa",), "level": "system"}, "there is no test for spa"),
         ({"average": "mean"}, "average=mean"),
         ({"fewest": 1}, "at least 2 rows"),
         ({"constant": "nan"}, "constant=nan"),
@@ -103,26 +104,26 @@ def test_williams_and_no_test():
 )
 def test_plans_that_make_no_sense(options, said):
     with pytest.raises(SpecError, match=said):
-        Plan(**options)
+        AgreementPlan(**options)
 
 
 @pytest.mark.parametrize(
     ("options", "counted"),
     [
         ({"statistics": ("acc-eq",), "document": "doc"}, 20),
-        ({"statistics": ("accuracy",), "item": "doc", "by": "lp"}, 2),
+        ({"statistics": ("accuracy",), "item": "doc", "within": "lp"}, 2),
         ({"statistics": ("acc-eq",), "level": "system"}, 6),
-        ({"statistics": ("accuracy",), "level": "system", "by": "lp", "average": "micro"}, 2),
+        ({"statistics": ("accuracy",), "level": "system", "within": "lp", "average": "micro"}, 2),
         ({"statistics": ("pdp",), "item": "doc"}, 20),
         ({"statistics": ("pearson", "pdp"), "level": "system"}, 6),
-        ({"statistics": ("kendall",), "by": "lp", "average": "micro"}, 2),
+        ({"statistics": ("kendall",), "within": "lp", "average": "micro"}, 2),
         ({"statistics": ("pearson", "spa"), "level": "system", "item": "doc"}, 6),
         ({"statistics": ("spearman",), "level": "summary", "document": "doc", "fewest": 2, "average": "micro"}, 20),
     ],
 )
 def test_statistics_of_the_field_rank_metrics(options, counted):
     data = table()
-    found = judge_table(data, Plan(resampling=FEW, **options))
+    found = agree_table(data, AgreementPlan(resampling=FEW, **options))
     good, bad = (next(one for one in found.judgements if one.metric == name) for name in ("good", "bad"))
     statistic = options["statistics"][-1]
     assert good.estimates[options["statistics"][0]].n == counted
@@ -133,10 +134,12 @@ def test_statistics_of_the_field_rank_metrics(options, counted):
 
 
 def test_soft_pairwise_accuracy_by_group():
-    found = judge_table(table(), Plan(("spa",), "system", item="doc", by="lp", test="none", resampling=FEW))
+    found = agree_table(
+        table(), AgreementPlan(("spa",), "system", item="doc", within="lp", test="none", resampling=FEW)
+    )
     groups = found.judgements[0].groups["spa"]
     assert found.judgements[0].estimates["spa"].value == pytest.approx(np.mean([one.value for one in groups.values()]))
-    same = judge_table(table(), Plan(("spa",), "system", item="doc", test="none", resampling=FEW)).judgements
+    same = agree_table(table(), AgreementPlan(("spa",), "system", item="doc", test="none", resampling=FEW)).judgements
     assert next(one for one in same if one.metric == "flat").estimates["spa"].value < 1
 
 
@@ -150,7 +153,7 @@ def test_repeated_references_are_several_items_of_soft_pairwise_accuracy():
     ]
     data = RatedTable(rows, {"human": chance.normal(size=30)}, {"m": chance.normal(size=30)}, {}, {})
     spa = [
-        judge_table(data, Plan(("spa",), "system", test="none", item=item, resampling=FEW))
+        agree_table(data, AgreementPlan(("spa",), "system", test="none", item=item, resampling=FEW))
         .judgements[0]
         .estimates["spa"]
         for item in (None, "seg")
@@ -165,8 +168,8 @@ def test_a_missing_score_costs_a_cell_only_if_asked():
     theirs = {place: float(place**2) for place in range(8) if place != 3}
     assert len(rate(InMemory(rows), [BERT], {"theirs": theirs}).rows) == 7
     cells = rate(InMemory(rows), [BERT], {"theirs": theirs}, missing="cells")
-    assert cells.left_out == {"no score from theirs, for it alone": 1}
-    found = {one.metric: one for one in judge_table(cells, Plan(resampling=FEW)).judgements}
+    assert cells.left_out == {"no score from theirs (cell only)": 1}
+    found = {one.metric: one for one in agree_table(cells, AgreementPlan(resampling=FEW)).judgements}
     assert (found["theirs"].estimates["pearson"].n, found[str(BERT)].estimates["pearson"].n) == (7, 8)
     kept = [place for place in range(8) if place != 3]
     expected = stats.pearsonr([place**2 for place in kept], kept)[0]
@@ -179,8 +182,8 @@ def test_a_missing_rating_of_one_aspect_costs_that_aspect_only():
     theirs = {"theirs": {place: float(place % 4) for place in range(9)}}
     assert len(rate(InMemory(rows), [], theirs).rows) == 5
     cells = rate(InMemory(rows), [], theirs, missing="cells")
-    assert cells.left_out == {"no human score for b, for it alone": 4}
-    found = judge_table(cells, Plan(resampling=FEW)).judgements
+    assert cells.left_out == {"no human score for b (cell only)": 4}
+    found = agree_table(cells, AgreementPlan(resampling=FEW)).judgements
     assert [one.estimates["pearson"].n for one in found] == [9, 5]
 
 
@@ -235,13 +238,13 @@ def test_columns_of_the_same_name_are_refused():
 def test_too_few_rows_to_judge():
     rows = [Row(str(place), "x", ("y",), human=place) for place in range(2)]
     with pytest.raises(InputError, match="at least 3 rows"):
-        judge_table(rate(InMemory(rows), [BERT]), Plan())
+        agree_table(rate(InMemory(rows), [BERT]), AgreementPlan())
 
 
 def test_a_group_of_one_is_flagged():
     data = table(9)
     rows = [Row(row.id, "c", ("r",), extra={"lp": "alone" if row.id == "0" else "many"}) for row in data.rows]
-    found = judge_table(RatedTable(rows, data.human, data.scores, {}, {}), Plan(by="lp", resampling=FEW))
+    found = agree_table(RatedTable(rows, data.human, data.scores, {}, {}), AgreementPlan(within="lp", resampling=FEW))
     assert found.judgements[0].groups["pearson"]["alone"].value is None
     assert "1 groups without a value" in found.judgements[0].estimates["pearson"].flags[0]
 
@@ -250,7 +253,7 @@ def test_better_before_worse():
     better = [Row(str(place), "the cat sat", ("the cat sat",)) for place in range(4)]
     worse = [Row(str(place), "the dog ran" if place else "the cat sat", ("the cat sat",)) for place in range(4)]
     tables = rate_pairs(InMemory(better), InMemory(worse), [BERT])
-    found = judge_pairs(*tables, Plan(statistics=("darr",), test="none", resampling=FEW))
+    found = agree_pairs(*tables, AgreementPlan(statistics=("darr",), test="none", resampling=FEW))
     assert found.judgements[0].estimates["darr"].value == pytest.approx((3 - 1) / 4)  # a tie counts against
 
 
@@ -258,5 +261,5 @@ def test_metrics_without_a_common_group_share_a_rank():
     rows = [Row(str(place), "c", ("r",), extra={"g": "ab"[place > 2]}) for place in range(6)]
     scores = {"m1": np.array([1.0, 2, 4, 1, 1, 1]), "m2": np.array([1.0, 1, 1, 2, 1, 4])}
     data = RatedTable(rows, {"human": np.array([1.0, 3, 2, 1, 2, 3])}, scores, {}, {})
-    judged = judge_table(data, Plan(by="g", resampling=FEW))
+    judged = agree_table(data, AgreementPlan(within="g", resampling=FEW))
     assert [judgement.rank for judgement in judged.judgements] == [1, 1]

@@ -9,13 +9,19 @@ from scipy import stats
 
 import evalign
 from damaged_texts import damaged, references
-from evalign.analysis.audit.robustness import CHANGES, first_half, misspelt, without_punctuation, without_stop_words
-from evalign.analysis.audit.trial import TIMES
+from evalign.analysis.metric_trial import (
+    CHANGES,
+    LENGTH_FACTORS,
+    first_half,
+    misspelt,
+    without_punctuation,
+    without_stop_words,
+)
+from evalign.core import Row, Segment
+from evalign.core.metric import Scorer
+from evalign.core.spec import Signature
 from evalign.errors import InputError, SpecError
-from evalign.metrics.base import Scorer
-from evalign.metrics.signature import Signature
 from evalign.stats.bootstrap import Resampling
-from evalign.types import Row, Segment
 
 PLAN = evalign.AuditPlan(resampling=Resampling(samples=50))
 SPECS = ["bertscore(model=fake)", "rouge1", "ter"]
@@ -91,7 +97,7 @@ def test_halves_and_flags(audited):
 
 def test_cost_has_every_length(audited):
     for one in audited.metrics:
-        assert [length.times for length in one.cost.lengths] == list(TIMES)
+        assert [length.times for length in one.cost.lengths] == list(LENGTH_FACTORS)
         words = [length.words for length in one.cost.lengths]
         assert words == pytest.approx([words[0], 2 * words[0], 4 * words[0]])
         assert all(0 < length.milliseconds.low <= length.milliseconds.high for length in one.cost.lengths)
@@ -135,7 +141,7 @@ def test_raters_in_fields_of_their_own():
 
 
 def test_a_sample_keeps_items_together():
-    found = evalign.audit(ROWS, ["rouge1"], dataclasses.replace(PLAN, sample=10))
+    found = evalign.audit(ROWS, ["rouge1"], dataclasses.replace(PLAN, sample_rows=10))
     assert found.sampled == 12, "three items of four systems"
     assert found.data.rows == len(ROWS)
     assert found.metrics[0].agreement["human"]["system"]["pearson"].n == 4
@@ -209,5 +215,5 @@ def test_bad_input(rows, specs, error, said):
 
 
 def test_bad_plans():
-    with pytest.raises(SpecError, match="sample=2"):
-        evalign.AuditPlan(sample=2)
+    with pytest.raises(SpecError, match="sample_rows=2"):
+        evalign.AuditPlan(sample_rows=2)

@@ -11,14 +11,13 @@ from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
 from damaged_texts import damaged, references
-from evalign.analysis.comparison.run import TIE, compare, compare_sources
-from evalign.analysis.comparison.system_scores import PairedScores
-from evalign.analysis.comparison.values import ComparisonPlan, Limits, regressions
-from evalign.data.rows import InMemory
+from evalign.analysis.comparison import TIE, compare, compare_sources
+from evalign.analysis.comparison_results import ComparisonPlan, PairedScores, RegressionLimits, regressions
+from evalign.core import Row
+from evalign.core.registry import metric
 from evalign.errors import InputError, LengthMismatchError, SpecError
-from evalign.metrics.registry import metric
+from evalign.io.rows import InMemory
 from evalign.stats.bootstrap import Resampling
-from evalign.types import Row
 
 SAMPLES = 2000
 FAKE = "bertscore(model=fake)"
@@ -139,9 +138,9 @@ def test_lower_is_better_where_the_metric_says_so():
     assert good.versus.difference < 0
     assert good.versus.wins > 50
     assert [system.rank for system in ter.systems] == [3, 1, 2]
-    assert regressions(comparison, Limits(0.0)) == []
+    assert regressions(comparison, RegressionLimits(0.0)) == []
     reverse = compare({"good": GOOD, "bad": BAD}, REFERENCES, ["ter"])
-    [found] = regressions(reverse, Limits(0.01))
+    [found] = regressions(reverse, RegressionLimits(0.01))
     assert found.significant
     assert found.worse_by == pytest.approx(-good.versus.difference)
 
@@ -267,7 +266,7 @@ def test_rows_that_fail_in_one_system_are_left_out_for_all():
 
 
 def test_nothing_left_to_compare():
-    with pytest.raises(InputError, match="no row that all systems could be scored on"):
+    with pytest.raises(InputError, match="no row was scored for all systems"):
         compare({"A": MIDDLE, "B": BAD}, REFERENCES, ["ter(limit=1)"])
 
 
@@ -296,13 +295,13 @@ def test_bad_plans(change):
 
 def test_limits_are_per_metric_and_need_significance():
     comparison = compare({"A": GOOD, "B": MIDDLE, "C": [*GOOD[:-1], "x"]}, REFERENCES, ["bleu", "rouge1"])
-    found = regressions(comparison, Limits.parse(["0", "bleu=50"], [metric("bleu"), metric("rouge1")]))
+    found = regressions(comparison, RegressionLimits.parse(["0", "bleu=50"], [metric("bleu"), metric("rouge1")]))
     assert [(one.system, one.metric, one.significant) for one in found] == [
         ("B", "rouge1", True),
         ("C", "rouge1", False),
     ]
-    assert regressions(comparison, Limits(1000.0)) == []
-    only_bleu = Limits.parse(["bleu=0.01"], [metric("bleu"), metric("rouge1")])
+    assert regressions(comparison, RegressionLimits(1000.0)) == []
+    only_bleu = RegressionLimits.parse(["bleu=0.01"], [metric("bleu"), metric("rouge1")])
     assert {one.metric for one in regressions(comparison, only_bleu)} == {"bleu"}
 
 
@@ -312,4 +311,4 @@ def test_limits_are_per_metric_and_need_significance():
 )
 def test_bad_limits(text, said):
     with pytest.raises(SpecError, match=said):
-        Limits.parse([text], [metric("bleu")])
+        RegressionLimits.parse([text], [metric("bleu")])

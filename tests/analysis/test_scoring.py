@@ -5,9 +5,9 @@ import pytest
 
 import evalign
 from evalign.analysis.scoring import RowBootstrap, score_source
-from evalign.data.rows import InMemory
-from evalign.stats.bootstrap import Resampling, drawn
-from evalign.types import Row
+from evalign.core import Row
+from evalign.io.rows import InMemory
+from evalign.stats.bootstrap import Resampling, resample_weights
 
 
 def test_a_row_without_references_fails_alone():
@@ -37,7 +37,7 @@ def test_intervals_of_means_and_corpus_scores():
     report = metrics[1].score(*texts)
     low, high = bleu.intervals["score"]
     assert low < report.corpus("score") < high
-    draw = next(iter(drawn(60, Resampling(400))))[0].astype(int)  # the same as scoring the drawn rows
+    draw = next(iter(resample_weights(60, Resampling(400))))[0].astype(int)  # the same as scoring the drawn rows
     again = metrics[1].score(*(np.repeat(side, draw).tolist() for side in texts))
     statistics = np.array([segment.statistics for segment in report.segments])
     assert metrics[1].from_totals((draw @ statistics).tolist(), 60)["score"] == pytest.approx(again.corpus("score"))

@@ -12,7 +12,7 @@ from guide_agreement import Draws, agrees, minus
 from guide_data import Sample, mark
 from scipy import stats
 
-from evalign.types import Row
+from evalign.core import Row
 
 TASK, SET = "German sentences", "stsb_de_dev"
 COUNT = 300

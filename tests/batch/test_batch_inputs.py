@@ -8,17 +8,16 @@ from contextlib import closing
 import pytest
 
 from batch_jobs import made_rows, write_rows
-from evalign.batch import records
 from evalign.batch.inputs import ShardReader, find_files, make_plan
-from evalign.batch.records import fields_of
 from evalign.errors import FileFormatError, InputError, SpecError
+from evalign.io import records
 
 
 def read(paths, shard_rows=1024, order=lambda shards: shards):
     """All records, shard by shard."""
     plan = make_plan(find_files([str(path) for path in paths]), shard_rows)
     with closing(ShardReader()) as reader:
-        by_shard = {shard.number: [fields_of(record) for record in reader.read(shard)] for shard in order(plan.shards)}
+        by_shard = {shard.number: [record.fields for record in reader.read(shard)] for shard in order(plan.shards)}
     return [row for number in sorted(by_shard) for row in by_shard[number]]
 
 
@@ -120,7 +119,7 @@ def test_a_packed_file_that_was_cut_short_is_told(tmp_path, pack):
 
 
 def test_a_line_that_is_too_long_fails_alone_and_is_never_held(tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "LINE_BYTES", 1000)
+    monkeypatch.setattr(records, "MAX_LINE_BYTES", 1000)
     path = tmp_path / "in.jsonl"
     short, long = json.dumps({"candidate": "a"}), json.dumps({"candidate": "a" * 5000})
     path.write_text(f"{short}\n{long}\n{short}\n", encoding="utf-8")
@@ -137,11 +136,12 @@ def test_a_bad_record_of_csv_fails_alone(tmp_path):
     path.write_bytes(b'candidate,reference\na,b\n"x"y,b\na,b,c\n\xff,b\na,b\n')
     (shard,) = make_plan(find_files([str(path)]), 1024).shards
     with closing(ShardReader()) as reader:
-        said = [record.error for record in reader.read(shard)]
-    assert said[0] is said[4] is None
-    assert "','-separated" in said[1]
-    assert said[2] == "3 fields, the header has 2"
-    assert said[3] == "not UTF-8"
+        read = list(reader.read(shard))
+    assert read[0].fields == read[4].fields == {"candidate": "a", "reference": "b"}
+    assert all(isinstance(record, records.BadRecord) for record in read[1:4])
+    assert "','-separated" in read[1].error
+    assert read[2].error == "3 fields, the header has 2"
+    assert read[3].error == "not UTF-8 (invalid start byte at byte 0 of the line)"
 
 
 def test_shards_are_whole_blocks(tmp_path):

@@ -7,17 +7,16 @@ import pytest
 
 from batch_jobs import StopError, after_shards, content, ids, made_rows, run, stop, write_rows
 from evalign.analysis.scoring import score_source
-from evalign.batch.job import StoredJob
-from evalign.batch.manifest import MANIFEST
-from evalign.batch.merge import merge_shards
-from evalign.batch.outputs import decode
-from evalign.batch.run import BUSY
-from evalign.batch.summary import scored_rows
-from evalign.data.rows import Columns, TableFile
+from evalign.batch.job import MANIFEST
+from evalign.batch.results import FinishedJob
+from evalign.batch.run import BUSY, merge_shards
+from evalign.batch.shards import decode
+from evalign.core.registry import metric
 from evalign.encoders.fake import FakeEncoder
 from evalign.errors import FileFormatError, SpecError
-from evalign.folder_lock import alone_in
-from evalign.metrics.registry import metric
+from evalign.io.files import lock_folder
+from evalign.io.folders import open_folder
+from evalign.io.rows import Columns, TableFile
 
 SPECS = ("bertscore(model=fake, idf=references)", "chrf", "rouge1(mode=rouge155)")
 
@@ -31,7 +30,7 @@ def test_any_sharding_gives_the_same_bytes_and_the_scores_of_score(tmp_path):
     data = write_rows(tmp_path / "in.jsonl", made_rows(1100))
     outcomes = [run(data, tmp_path / str(rows), SPECS, shard_rows=rows) for rows in (1024, 2048)]
     assert content(tmp_path / "1024") == content(tmp_path / "2048")
-    assert [outcome.made for outcome in outcomes] == [2, 1]
+    assert [outcome.shards_scored for outcome in outcomes] == [2, 1]
     expected = score_source(TableFile(str(data), Columns()), [metric(spec) for spec in SPECS])
     results = {(result.system, result.metric): result.to_dict() for result in outcomes[0].summary.results}
     assert results == {(result.system, result.metric): result.to_dict() for result in expected}
@@ -62,7 +61,7 @@ def test_a_torn_line_of_the_manifest_is_ignored_and_its_shard_made_again(tmp_pat
     before = content(tmp_path / "out")
     manifest = tmp_path / "out" / MANIFEST
     manifest.write_bytes(manifest.read_bytes()[:-20])
-    assert run(data, tmp_path / "out").made == 1
+    assert run(data, tmp_path / "out").shards_scored == 1
     assert content(tmp_path / "out") == before
     assert len([json.loads(line) for line in manifest.read_bytes().splitlines()]) == 3
 
@@ -70,11 +69,11 @@ def test_a_torn_line_of_the_manifest_is_ignored_and_its_shard_made_again(tmp_pat
 def test_a_file_that_was_removed_is_made_again(tmp_path, data):
     run(data, tmp_path / "out")
     (tmp_path / "out" / "shards" / "000001.jsonl").unlink()
-    assert run(data, tmp_path / "out").made == 1
+    assert run(data, tmp_path / "out").shards_scored == 1
 
 
 def test_another_run_in_the_folder_is_refused(tmp_path, data):
-    with alone_in(tmp_path / "out", ""), pytest.raises(FileFormatError, match=BUSY):
+    with lock_folder(tmp_path / "out", ""), pytest.raises(FileFormatError, match=BUSY):
         run(data, tmp_path / "out")
 
 
@@ -82,8 +81,8 @@ def test_another_run_in_the_folder_is_refused(tmp_path, data):
     ("changed", "reason"),
     [
         ({"specs": ("rouge2",)}, "another value of -m"),
-        ({"shard_rows": 2048}, "another value of --shard-rows"),
-        ({"form": "parquet"}, "another value of --format"),
+        ({"shard_rows": 2048}, "another value of `shard_rows`"),
+        ({"form": "parquet"}, "another value of `shard_format`"),
         ({"candidate": "output"}, "another value of the fields"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -97,7 +96,7 @@ def test_other_options_are_refused(tmp_path, changed, reason):
 
 def test_two_tables_of_idf_are_refused_before_a_folder_is_made(tmp_path):
     data = write_rows(tmp_path / "in.jsonl", made_rows(5))
-    with pytest.raises(SpecError, match=r"preset=moverscore_v2 .*evalign score, compare or meta"):
+    with pytest.raises(SpecError, match=r"preset=moverscore_v2 .*evalign score, compare or agree"):
         run(data, tmp_path / "out", specs=("moverscore(preset=moverscore_v2, model=fake)",))
     assert not (tmp_path / "out").exists()
     run(data, tmp_path / "out", specs=("moverscore(preset=moverscore_v2-plain, model=fake)",))
@@ -121,7 +120,7 @@ def test_a_clock_that_goes_backwards_changes_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(time, "time", lambda: float(next(now)))
     with pytest.raises(StopError):
         run(data, tmp_path / "out", watch=after_shards(1, stop))
-    assert run(data, tmp_path / "out").made == 1
+    assert run(data, tmp_path / "out").shards_scored == 1
     assert content(tmp_path / "out") == content(tmp_path / "whole")
 
 
@@ -169,13 +168,13 @@ def test_parquet_shards_are_merged_one_by_one_with_all_columns(tmp_path):
     rows = [row | {"source": "the cat sat"} if number < 1024 else row for number, row in enumerate(made_rows(1100))]
     data = write_rows(tmp_path / "in.jsonl", rows)
     run(data, tmp_path / "out", ("rouge1", "sari"), form="parquet")
-    job = StoredJob.open(tmp_path / "out")
-    merge_shards(job, tmp_path / "all.parquet")
+    finished = FinishedJob.open(open_folder(tmp_path / "out"))
+    merge_shards(finished, tmp_path / "all.parquet")
     merged = parquet.ParquetFile(tmp_path / "all.parquet")
     assert merged.num_row_groups == 2
     assert {"score.f1", "score.score"} <= set(merged.schema_arrow.names)
     assert merged.read().num_rows == 2200
-    assert list(decode(tmp_path / "all.parquet")) == list(scored_rows(job))
+    assert list(decode((tmp_path / "all.parquet").read_bytes(), "parquet")) == list(finished.rows())
 
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path):

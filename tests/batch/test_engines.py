@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from batch_jobs import Deadly, Greedy, StopError, after_shards, content, made_rows, ray_engine, run, stop, write_rows
+from evalign.batch.job import Manifest
 from evalign.batch.local_engine import LocalEngine
-from evalign.batch.manifest import Manifest
 from evalign.errors import FileFormatError, InputError
+from evalign.io.folders import open_folder
 
 SPECS = ("bertscore(model=fake, idf=references)", "chrf")
 ENGINES = {"local": lambda: LocalEngine(1), "processes": lambda: LocalEngine(2), "ray": lambda: ray_engine(workers=2)}
@@ -41,10 +42,12 @@ def many(tmp_path_factory):
 def test_1_3_and_17_shards_give_the_same_bytes(tmp_path, engine, many):
     data, whole = many
     for shards, rows in ((1, 34 * 1024), (3, 12 * 1024), (17, 2048)):
-        assert run(data, tmp_path / str(shards), SPECS, shard_rows=rows, engine=engine).made == shards
+        assert run(data, tmp_path / str(shards), SPECS, shard_rows=rows, engine=engine).shards_scored == shards
         assert content(tmp_path / str(shards)) == whole
     if engine.workers == 2:
-        assert run(data, tmp_path / "one", SPECS, shard_rows=2048, engine=replace(engine, workers=1)).made == 17
+        assert (
+            run(data, tmp_path / "one", SPECS, shard_rows=2048, engine=replace(engine, workers=1)).shards_scored == 17
+        )
         assert content(tmp_path / "one") == whole
 
 
@@ -54,10 +57,10 @@ def test_a_stopped_run_goes_on_from_the_manifest(tmp_path, engine):
     run(data, tmp_path / "whole")
     with pytest.raises(StopError):
         run(data, tmp_path / "cut", engine=engine, watch=after_shards(1, stop))
-    assert len(Manifest(tmp_path / "cut").done("score")) == 1
-    assert run(data, tmp_path / "cut", engine=engine).made == 2
+    assert len(Manifest(open_folder(tmp_path / "cut")).done("score")) == 1
+    assert run(data, tmp_path / "cut", engine=engine).shards_scored == 2
     assert content(tmp_path / "cut") == content(tmp_path / "whole")
-    assert run(data, tmp_path / "cut", engine=engine).made == 0
+    assert run(data, tmp_path / "cut", engine=engine).shards_scored == 0
 
 
 @quickly
@@ -81,9 +84,9 @@ def test_input_that_changes_while_the_job_runs_is_noticed_and_can_be_put_back(tm
 def test_rows_that_always_kill_their_worker_are_named_and_the_rest_is_kept(tmp_path, engine):
     data = write_rows(tmp_path / "in.jsonl", made_rows(5000))
     run(data, tmp_path / "whole")
-    with pytest.raises(InputError, match=r"in\.jsonl: rows 1025 to 2048: 3 workers died of them"):
+    with pytest.raises(InputError, match=r"in\.jsonl: rows 1025 to 2048: 3 workers were lost at them"):
         run(data, tmp_path / "out", (Deadly(n=1),), engine=engine)
-    assert Manifest(tmp_path / "out").done("score")
+    assert Manifest(open_folder(tmp_path / "out")).done("score")
     run(data, tmp_path / "out", engine=engine)
     assert content(tmp_path / "out") == content(tmp_path / "whole")
 
@@ -94,7 +97,7 @@ def test_rows_that_need_more_memory_than_a_worker_may_take_are_named(tmp_path, e
     data = write_rows(tmp_path / "in.jsonl", made_rows(2100))
     run(data, tmp_path / "whole")
     small = replace(engine, memory=2**30)
-    with pytest.raises(InputError, match=r"in\.jsonl: rows 1025 to 2048: a worker needs more memory .* more --memory"):
+    with pytest.raises(InputError, match=r"in\.jsonl: rows 1025 to 2048: a worker needs more memory .* more `memory`"):
         run(data, tmp_path / "out", (Greedy(n=1),), engine=small)
     run(data, tmp_path / "out", engine=small)
     assert content(tmp_path / "out") == content(tmp_path / "whole")

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from evalign.batch import resources
-from evalign.encoders.batching import out_of_memory
+from evalign.batch import local_engine as resources
+from evalign.encoders.base import out_of_memory
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are read on Linux only")
 GIB = 2**30

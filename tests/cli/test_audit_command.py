@@ -9,7 +9,7 @@ LINES = [
      "human": [-place, -place + place % 2], "system": "ABC"[place % 3]}
     for place in range(12)
 ]  # fmt: skip
-QUICK = ("--samples", "50")
+QUICK = ("--resamples", "50")
 
 
 @pytest.fixture
@@ -25,7 +25,9 @@ def data(tmp_path):
 
 
 def test_table_and_page(run, data):
-    done = run("audit", "bertscore(model=fake)", "rouge1", "rated.jsonl", *QUICK, "--html", "audit.html", cwd=data)
+    done = run(
+        "audit", "rated.jsonl", "-m", "bertscore(model=fake)", "-m", "rouge1", *QUICK, "--html", "audit.html", cwd=data
+    )
     assert done.returncode == 0, done.stderr
     page = (data / "audit.html").read_text()
     for said in ("Krippendorff", "Pearson", "Cost and its growth", "misspelling", "Two halves", "rouge1|mode:paper"):
@@ -37,7 +39,7 @@ def test_table_and_page(run, data):
 
 
 def test_json_and_sample(run, data):
-    done = run("audit", "rouge1", "rated.jsonl", *QUICK, "--sample", "5", "--json", cwd=data)
+    done = run("audit", "rated.jsonl", "-m", "rouge1", *QUICK, "--sample-rows", "5", "--format", "json", cwd=data)
     said = json.loads(done.stdout)
     assert (said["sampled"], said["data"]["rows"], said["data"]["ratings"]["human"]["raters"]) == (5, 12, 2)
     (one,) = said["metrics"]
@@ -46,7 +48,7 @@ def test_json_and_sample(run, data):
 
 
 def test_raters_in_columns(run, data):
-    done = run("audit", "rouge1", "raters.csv", *QUICK, "--rater-field", "anna", "--rater-field", "ben", cwd=data)
+    done = run("audit", "raters.csv", "-m", "rouge1", *QUICK, "--rater-field", "anna", "--rater-field", "ben", cwd=data)
     assert done.returncode == 0, done.stderr
     assert "one rating each" not in done.stdout
 
@@ -54,16 +56,15 @@ def test_raters_in_columns(run, data):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["rated.jsonl"], "name metrics before the data"),
-        (["rouge1", "constant.jsonl"], "human scores are constant (1 in all 12 rows)"),
-        (["rouge1", "none.jsonl"], "no row has a human score"),
-        (["rouge1", "one.jsonl"], "at least 3 rows with human scores, found 1"),
-        (["rogue1", "rated.jsonl"], "did you mean rouge1"),
-        (["rouge1", "nowhere.jsonl"], "no such file"),
-        (["rouge1", "bad.jsonl"], "not JSON"),
-        (["rouge1", "rated.jsonl", "--rater-field", "carla"], "no field 'carla'"),
-        (["rouge1", "rated.jsonl", "--sample", "2"], "sample=2"),
-        (["rouge1", "rated.jsonl", "--html", "no/where.html"], "no/where.html"),
+        (["constant.jsonl", "-m", "rouge1"], "human scores are constant (1 in all 12 rows)"),
+        (["none.jsonl", "-m", "rouge1"], "no row has a human score"),
+        (["one.jsonl", "-m", "rouge1"], "at least 3 rows with human scores, found 1"),
+        (["rated.jsonl", "-m", "rogue1"], "did you mean rouge1"),
+        (["nowhere.jsonl", "-m", "rouge1"], "no such file"),
+        (["bad.jsonl", "-m", "rouge1"], "not JSON"),
+        (["rated.jsonl", "-m", "rouge1", "--rater-field", "carla"], "no field 'carla'"),
+        (["rated.jsonl", "-m", "rouge1", "--sample-rows", "2"], "sample_rows=2"),
+        (["rated.jsonl", "-m", "rouge1", "--html", "no/where.html"], "no/where.html"),
     ],
 )
 def test_bad_input(run, data, arguments, said):

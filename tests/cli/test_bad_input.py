@@ -5,8 +5,7 @@ import shutil
 
 import pytest
 
-from evalign.encoders.locating import local_directory
-from evalign.encoders.pinned_models import KNOWN
+from evalign.encoders.weights import KNOWN, local_directory
 
 FAKE = "bertscore(model=fake)"
 
@@ -54,7 +53,7 @@ CASES = {
     "misspelt field": (["typo.jsonl"], "no field 'candidate'"),
     "not a text": (["number.jsonl"], "candidate must be a text, found int"),
     "ragged CSV": (["ragged.csv"], "ragged.csv:3: 3 fields, the header has 2"),
-    "damaged gzip": (["cut.jsonl.gz"], "damaged gzip"),
+    "damaged gzip": (["cut.jsonl.gz"], "cut.jsonl.gz: damaged compressed file"),
     "unknown format": (["two.txt"], "--input-format"),
     "no input at all": ([], "nothing to score"),
     "two text files": (["two.txt", "other.txt"], "evalign score -c two.txt -r other.txt"),
@@ -89,7 +88,7 @@ def test_a_stream_cannot_be_read_twice_for_idf(folder, run):
     row = json.dumps({"candidate": "a", "references": ["b"]})
     result = run("score", "-", "-m", "bertscore(model=fake, idf=references)", cwd=folder, stdin=row)
     assert result.returncode == 2
-    assert "evalign idf fit" in result.stderr
+    assert "evalign fit idf" in result.stderr
 
 
 def test_damaged_weights_and_wrong_digest(folder, run, minilm, monkeypatch):
@@ -109,7 +108,7 @@ def test_damaged_weights_and_wrong_digest(folder, run, minilm, monkeypatch):
         patch.setenv("EVALIGN_CACHE", str(folder / "cache"))
         result = run("score", "-c", "two.txt", "-r", "two.txt", cwd=folder)
     assert result.returncode == 2
-    assert "not the weights of all-MiniLM-L6-v2" in result.stderr
+    assert "model.safetensors is not that of all-MiniLM-L6-v2" in result.stderr
     assert local_directory(KNOWN["minilm"]) == minilm
 
 

@@ -11,7 +11,7 @@ from batch_jobs import made_rows, write_rows
 def job(tmp_path, run):
     """A finished job of 1,030 rows, one of them bad."""
     write_rows(tmp_path / "in.jsonl", [*made_rows(1030), {"id": "bad"}])
-    done = run("batch", "run", "in.jsonl", "--out", "out", "-m", "rouge1", "-m", "chrf",
+    done = run("batch", "run", "in.jsonl", "-o", "out", "-m", "rouge1", "-m", "chrf",
                "--shard-rows", "1024", "--workers", "1", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 3, done.stderr
     return done
@@ -27,13 +27,13 @@ def test_a_job_from_run_to_page(tmp_path, run, job):
     assert "rows a second" in status.stdout
 
     summary = (tmp_path / "out" / "summary.json").read_bytes()
-    merged = run("batch", "merge", "out", "--out", "all.jsonl", cwd=tmp_path)
+    merged = run("batch", "merge", "out", "-o", "all.jsonl", cwd=tmp_path)
     assert merged.returncode == 0, merged.stderr
     lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_bytes().splitlines()]
     assert [line["id"] for line in lines if line["metric"] == "chrf"] == [f"r{number}" for number in range(1030)]
     assert (tmp_path / "out" / "summary.json").read_bytes() == summary
 
-    page = run("batch", "report", "out", "--html", "page.html", "--rows", "200", cwd=tmp_path)
+    page = run("batch", "merge", "out", "--html", "page.html", "--sample-rows", "200", cwd=tmp_path)
     assert page.returncode == 0, page.stderr
     html = (tmp_path / "page.html").read_text("utf-8")
     document = json.loads(html.partition('id="evalign-document">')[2].partition("</script>")[0])
@@ -52,23 +52,23 @@ def test_a_job_with_bad_rows_is_read_with_a_word_about_them(tmp_path, run, job):
 
 
 def test_verify_finds_a_changed_byte(tmp_path, run, job):
-    assert "5 files are what was written" in run("batch", "verify", "out", cwd=tmp_path).stdout
+    assert "5 files match the manifest" in run("batch", "verify", "out", cwd=tmp_path).stdout
     shard = tmp_path / "out" / "shards" / "000001.jsonl"
     shard.write_bytes(shard.read_bytes().replace(b"rouge1", b"rouge2", 1))
     damaged = run("batch", "verify", "out", cwd=tmp_path)
     assert damaged.returncode == 2
-    assert "1 of 5 files are not what was written, the first shards/000001.jsonl" in damaged.stderr
+    assert "1 of 5 files do not match the manifest, the first shards/000001.jsonl" in damaged.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("run", "none.jsonl", "--out", "new"), "none.jsonl: no such file"),
-        (("run", "in.jsonl", "--out", "new", "--shard-rows", "1000"), "expected a multiple of 1024"),
-        (("run", "in.jsonl", "--out", "no/such/place"), "cannot be written (No such file or directory)"),
-        (("run", "in.jsonl", "--out", "."), "holds other files"),
-        (("run", "wrong.jsonl", "--out", "new"), "needs references, and this row has none"),
-        (("run", "in.jsonl", "--out", "new", "--engine", "cluster"), "'cluster' is not"),
+        (("run", "none.jsonl", "-o", "new"), "none.jsonl: no such file"),
+        (("run", "in.jsonl", "-o", "new", "--shard-rows", "1000"), "expected a multiple of 1024"),
+        (("run", "in.jsonl", "-o", "no/such/place"), "cannot be written (No such file or directory)"),
+        (("run", "in.jsonl", "-o", "."), "holds other files"),
+        (("run", "wrong.jsonl", "-o", "new"), "needs references, and this row has none"),
+        (("run", "in.jsonl", "-o", "new", "--engine", "cluster"), "'cluster' is not"),
         (("status", "."), "no batch job in this folder"),
     ],
     ids=["no-file", "shard-rows", "no-folder", "other-files", "no-references", "engine", "no-job"],
@@ -92,18 +92,18 @@ def test_an_unfinished_job_is_not_merged(tmp_path, run, job):
 def test_a_folder_that_may_not_be_written_to(tmp_path, run):
     write_rows(tmp_path / "in.jsonl", made_rows(3))
     (tmp_path / "out").write_text("a file", encoding="utf-8")
-    refused = run("batch", "run", "in.jsonl", "--out", "out", "-m", "rouge1", cwd=tmp_path)
+    refused = run("batch", "run", "in.jsonl", "-o", "out", "-m", "rouge1", cwd=tmp_path)
     assert refused.returncode == 2
 
 
 def test_meta_reads_the_scores_of_a_job(tmp_path, run):
     rows = [row | {"human": number % 7, "system": ""} for number, row in enumerate(made_rows(40))]
     write_rows(tmp_path / "in.jsonl", rows)
-    assert run("batch", "run", "in.jsonl", "--out", "out", "-m", "rouge1", "-m", "chrf", cwd=tmp_path).returncode == 0
-    fast = ("--samples", "10", "--format", "json")
-    judged = run("meta", "in.jsonl", "-m", "chrf", "--scores", "rouge1=out", *fast, cwd=tmp_path)
+    assert run("batch", "run", "in.jsonl", "-o", "out", "-m", "rouge1", "-m", "chrf", cwd=tmp_path).returncode == 0
+    fast = ("--resamples", "10", "--format", "json")
+    judged = run("agree", "in.jsonl", "-m", "chrf", "--scores", "rouge1=out", *fast, cwd=tmp_path)
     assert judged.returncode == 0, judged.stderr
-    own = run("meta", "in.jsonl", "-m", "chrf", "-m", "rouge1", *fast, cwd=tmp_path)
+    own = run("agree", "in.jsonl", "-m", "chrf", "-m", "rouge1", *fast, cwd=tmp_path)
     values = [
         {
             judgement["metric"]: judgement["statistics"]["pearson"]["value"]
@@ -113,5 +113,5 @@ def test_meta_reads_the_scores_of_a_job(tmp_path, run):
     ]
     assert set(values[0]) == {"chrf", "rouge1"}
     assert values[0] == values[1]
-    refused = run("meta", "in.jsonl", "--scores", "other=out", cwd=tmp_path)
+    refused = run("agree", "in.jsonl", "--scores", "other=out", cwd=tmp_path)
     assert "has scores of rouge1, chrf; name one of them" in refused.stderr

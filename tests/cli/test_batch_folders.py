@@ -19,7 +19,7 @@ def folder(tmp_path, run):
     for row in rows:
         row["lp"] = "de" if int(row["id"][1:]) % 2 else "en"
     write_rows(tmp_path / "in.jsonl", rows)
-    done = run("batch", "run", "in.jsonl", "--out", "out", *METRICS, "--workers", "1", cwd=tmp_path)
+    done = run("batch", "run", "in.jsonl", "-o", "out", *METRICS, "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     return tmp_path
 
@@ -34,7 +34,7 @@ def outputs(run, folder, command, *options, metrics=METRICS):
     return said
 
 
-@pytest.mark.parametrize("options", [(), ("--bootstrap", "100")], ids=["plain", "bootstrap"])
+@pytest.mark.parametrize("options", [(), ("--resamples", "100")], ids=["plain", "bootstrap"])
 def test_score(folder, run, options):
     scored, read = outputs(run, folder, "score", *options)
     assert read == scored
@@ -52,21 +52,21 @@ def test_score_reads_what_is_asked_for_and_needs_no_input(folder, run):
 
 
 def test_compare(folder, run):
-    scored, read = outputs(run, folder, "compare", "--samples", "100", "--baseline", "b")
+    scored, read = outputs(run, folder, "compare", "--resamples", "100", "--baseline", "b")
     assert read == scored
 
 
 def test_meta(folder, run):
-    judged, read = outputs(run, folder, "meta", "--by", "lp", "--samples", "20")
+    judged, read = outputs(run, folder, "agree", "--within", "lp", "--resamples", "20")
     assert read == judged
 
 
 def test_pages_have_the_texts(folder, run):
-    assert run("compare", "out", "-m", "chrf", "--samples", "10", "--html", "page.html", cwd=folder).returncode == 0
+    assert run("compare", "out", "-m", "chrf", "--resamples", "10", "--html", "page.html", cwd=folder).returncode == 0
     assert "reference of 7 the cat" in (folder / "page.html").read_text("utf-8")
 
 
-@pytest.mark.parametrize("command", ["score", "compare", "meta"])
+@pytest.mark.parametrize("command", ["score", "compare", "agree"])
 def test_an_unfinished_folder_is_refused(folder, run, command):
     (folder / "out" / "shards" / "000000.jsonl").unlink()
     refused = run(command, "out", cwd=folder)
@@ -82,6 +82,6 @@ def test_a_folder_without_a_job_is_refused(tmp_path, run):
 
 
 def test_a_field_that_the_input_lacks(folder, run):
-    refused = run("meta", "out", "--by", "language", cwd=folder)
+    refused = run("agree", "out", "--within", "language", cwd=folder)
     assert refused.returncode == 2
     assert "in.jsonl:1: no field 'language'" in refused.stderr

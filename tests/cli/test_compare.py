@@ -20,7 +20,7 @@ SYSTEMS = {
     "bad": damaged(REFERENCES, 0.8, 3),
 }
 FILES = ["-c", "good.txt", "-c", "bad.txt", "-r", "ref.txt"]
-FAST = ["--samples", "200"]
+FAST = ["--resamples", "200"]
 
 
 def jsonl(records):
@@ -95,10 +95,10 @@ def test_the_table_shows_what_was_found(folder, run):
     plain = found(run("compare", *FILES, "-m", "bleu", "-m", "ter", *FAST, "--format", "json", cwd=folder))
     for result, direction in zip(plain["results"], ("higher", "lower"), strict=True):
         good, bad = result["systems"]
-        line = next(line for line in shown.stdout.splitlines() if f"{bad['score']:.4f}" in line)
-        assert f"{bad['difference']:+.4f}*" in line
+        line = next(line for line in shown.stdout.splitlines() if f"{bad['score']:.2f}" in line)
+        assert f"{bad['difference']:+.2f}*" in line
         assert f"{bad['wins']}/{bad['losses']}/{bad['ties']}" in line
-        assert f"[{good['low']:.4f}, {good['high']:.4f}]" in shown.stdout
+        assert f"[{good['low']:.2f}, {good['high']:.2f}]" in shown.stdout
         assert f"{direction} is better, 30 rows" in shown.stdout
         example = bad["examples"][0]
         for text in (example["candidate"], example["baseline_candidate"], example["references"][0]):
@@ -113,7 +113,7 @@ def test_three_systems_are_ranked(folder, run):
     for result in plain["results"]:
         assert [(one["system"], one["rank"]) for one in result["systems"]] == [("middle", 2), ("bad", 3), ("good", 1)]
     shown = run("compare", *arguments, *FAST, cwd=folder).stdout
-    assert "equal ranks are not told apart" in shown
+    assert "systems of equal rank do not differ significantly" in shown
     assert "too few resamples" not in shown
 
 
@@ -121,10 +121,10 @@ def test_too_few_samples_for_ranks_are_said(folder, run):
     """Three pairs: Holm's smallest p is 3 / (1 + samples), .05 at 59 samples and below it at 60."""
     arguments = ["-c", "bad.txt", "-c", "good.txt", "-c", "middle.txt", "-r", "ref.txt", "-m", "rouge1"]
     few, enough = (
-        run("compare", *arguments, "--samples", samples, "--format", form, cwd=folder).stdout
+        run("compare", *arguments, "--resamples", samples, "--format", form, cwd=folder).stdout
         for samples, form in (("59", "table"), ("60", "json"))
     )
-    assert "--samples 60" in few
+    assert "; 60 are needed" in few
     assert [one["rank"] for one in json.loads(enough)["results"][0]["systems"]] == [3, 1, 2]
 
 
@@ -209,12 +209,12 @@ BAD_INPUT = {
     "ids are missing": (["noids.jsonl", "--pair-by", "id"], "no field 'id'"),
     "a field is missing": (["rows.jsonl", "--pair-by", "dok"], "did you mean doc?"),
     "an id twice": (["twice.jsonl"], "has 2 rows with id '29'"),
-    "no common rows": (["strangers.jsonl"], "--pair-by FIELD"),
+    "no common rows": (["strangers.jsonl"], "with --pair-by"),
     "a field of a text file": ([*FILES, "--pair-by", "doc"], "text files have no fields"),
     "unknown baseline": ([*FILES, "--baseline", "goood"], "did you mean good?"),
-    "unknown metric in a limit": ([*FILES, "--fail-if-worse", "blue=1"], "'blue' is not compared"),
+    "unknown metric in a limit": ([*FILES, "--fail-if-worse", "blue=1"], "no metric 'blue'"),
     "a limit that is no number": ([*FILES, "--fail-if-worse", "much"], "expected a number"),
-    "all rows fail": ([*FILES, "-m", "ter(limit=1)"], "no row that all systems could be scored on"),
+    "all rows fail": ([*FILES, "-m", "ter(limit=1)"], "no row was scored for all systems"),
 }
 
 
@@ -249,9 +249,8 @@ def test_text_cannot_steer_the_terminal_and_is_shortened_where_it_differs(folder
 
 
 def test_pipes_are_read_once(folder):
-    command = (
-        f'"{sys.executable}" -m evalign compare -c <(cat good.txt) -c <(cat bad.txt) -r ref.txt -m rouge1 --samples 50'
-    )
+    files = "-c <(cat good.txt) -c <(cat bad.txt) -r ref.txt"
+    command = f'"{sys.executable}" -m evalign compare {files} -m rouge1 --resamples 50'
     done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "most different under rouge1" in done.stdout

@@ -6,7 +6,7 @@ import pytest
 from click.shell_completion import BashComplete
 
 from evalign.cli.main import COMMANDS, cli
-from evalign.metrics.registry import METRICS
+from evalign.core.registry import metric_names
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "integrations.md"
 
@@ -21,8 +21,10 @@ def completed(line: str) -> list[tuple[str, str]]:
     ("line", "expected"),
     [
         ("evalign sc", [("plain", "score")]),
-        ("evalign batch r", [("plain", "run"), ("plain", "report")]),
-        ("evalign score --boo", [("plain", "--bootstrap")]),
+        ("evalign batch r", [("plain", "run")]),
+        ("evalign fit la", [("plain", "layers")]),
+        ("evalign train enc", [("plain", "encoder")]),
+        ("evalign score --resa", [("plain", "--resamples")]),
         ("evalign score -m berts", [("plain", "bertscore")]),
         ("evalign align -m lisa", [("plain", "lisascore")]),
         ("evalign metrics mover", [("plain", "moverscore")]),
@@ -30,20 +32,21 @@ def completed(line: str) -> list[tuple[str, str]]:
         ("evalign nothing x", []),
         *(
             (line, [("file", "da")])
-            for line in ("evalign score da", "evalign score -c da", "evalign meta da", "evalign batch run da",
-                         "evalign train da", "evalign idf fit da", "evalign baseline fit da", "evalign audit chrf da")
+            for line in ("evalign score da", "evalign score -c da", "evalign agree da", "evalign batch run da",
+                         "evalign train encoder da", "evalign fit idf da", "evalign fit baseline da",
+                         "evalign audit da")
         ),
     ],
 )  # fmt: skip
 def test_completions(line, expected):
     found = completed(line)
     assert all(item in found for item in expected)
-    assert len(found) == len(expected) or line.startswith("evalign audit")  # metrics, too
+    assert len(found) == len(expected)
 
 
 def test_every_command_is_offered_and_every_metric():
-    assert {value for _, value in completed("evalign ")} == set(COMMANDS)
-    assert {value for _, value in completed("evalign meta x -m ")} >= set(METRICS)
+    assert {value for _, value in completed("evalign ")} == {*COMMANDS, "study"}
+    assert {value for _, value in completed("evalign agree x -m ")} >= set(metric_names())
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -2,9 +2,9 @@
 
 import pytest
 
-from evalign import installed
 from evalign.cli import doctor, models
 from evalign.cli.main import main
+from evalign.core import installed
 
 
 def run(capsys, *arguments):
@@ -16,7 +16,7 @@ def run(capsys, *arguments):
 def test_everything_is_right(capsys, minilm):
     code, said = run(capsys, "doctor")
     assert code == 0
-    assert said.count(" right") == len(doctor.EXPECTED)
+    assert said.count(" right") == len(doctor.EXPECTED_SCORES)
     assert "WRONG" not in said
 
 
@@ -32,7 +32,7 @@ def test_what_is_missing_comes_with_its_command(capsys, monkeypatch):
 
 
 def test_a_wrong_score_is_said(capsys, monkeypatch):
-    monkeypatch.setattr(doctor, "EXPECTED", {"chrf": 24.1})
+    monkeypatch.setattr(doctor, "EXPECTED_SCORES", {"chrf": 24.1})
     code, said = run(capsys, "doctor")
     assert code == 3
     assert "WRONG" in said
@@ -41,5 +41,5 @@ def test_a_wrong_score_is_said(capsys, monkeypatch):
 def test_the_version_names_what_decides_numbers(capsys):
     code, said = run(capsys, "--version")
     assert code == 0
-    for library in (*installed.DECIDING, *filter(installed.version_of, installed.DECIDING_IF_HERE)):
+    for library in (*installed.DECIDING, *filter(installed.version_of, installed.DECIDING_IF_INSTALLED)):
         assert f"{library} {installed.version_of(library)}" in said

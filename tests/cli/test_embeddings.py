@@ -25,7 +25,7 @@ def test_from_info_to_clear(kept, run):
     assert (told.returncode, told.stderr) == (0, "")
     assert "fake" in told.stdout
     assert "0.1 MB of at most 2048 MB" in told.stdout
-    assert run("embeddings", "verify", str(kept)).stdout == "1 packs are what was written\n"
+    assert run("embeddings", "verify", str(kept)).stdout == "1 packs match their digest\n"
     assert run("embeddings", "clear", str(kept)).stdout == "1 packs removed\n"
     assert [path.name for path in kept.iterdir()] == ["notes.txt"]
     assert "0.0 MB of at most" in run("embeddings", "info", str(kept)).stdout
@@ -46,7 +46,7 @@ def test_no_such_folder(tmp_path, run):
     for command in ("info", "verify", "clear"):
         refused = run("embeddings", command, str(tmp_path / "none"))
         assert refused.returncode == 2
-        assert "no folder of embeddings; --embeddings DIR makes one" in refused.stderr
+        assert "no folder of embeddings; scoring with `embeddings=DIR` creates one" in refused.stderr
 
 
 @pytest.mark.slow
@@ -55,11 +55,11 @@ def test_the_workers_of_a_job_share_the_folder(tmp_path, run_process):
     job = ("batch", "run", "in.jsonl", "-m", FAKE, "--workers", "2", "--shard-rows", "1024", "--embeddings", "kept")
     summaries = set()
     for out in ("cold", "warm"):
-        done = run_process(*job, "--out", out, cwd=tmp_path)
+        done = run_process(*job, "-o", out, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         summaries.add((tmp_path / out / "summary.json").read_bytes())
         if out == "cold":
             written = packs(tmp_path / "kept")
     assert len(summaries) == 1  # the fake encoder has no last bits
     assert packs(tmp_path / "kept") == written
-    assert "packs are what was written" in run_process("embeddings", "verify", "kept", cwd=tmp_path).stdout
+    assert "packs match their digest" in run_process("embeddings", "verify", "kept", cwd=tmp_path).stdout

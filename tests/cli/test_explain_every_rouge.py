@@ -9,9 +9,8 @@ import pytest
 from rich.console import Console
 
 import evalign
-from evalign.metrics.registry import METRICS
-from evalign.render.explain.rouge.lessons import VARIANTS, teach
-from evalign.render.explain.rouge.screens import lessons_html, lessons_text
+from evalign.core.registry import metric_names
+from evalign.render.explain.rouge_lessons import VARIANTS, lessons_html, lessons_text, teach
 
 PAIR = ("The storm closed two schools. Nobody was hurt.", "Nobody was hurt. Two schools were closed by the storm.")
 TEXTS = {
@@ -30,7 +29,7 @@ def drawn(lessons) -> str:
 
 
 def test_every_variant_is_taught() -> None:
-    family = [name for name in METRICS if name.startswith("rouge") or name == "lcsr"]
+    family = [name for name in metric_names() if name.startswith("rouge") or name == "lcsr"]
     assert sorted({variant.name for variant in VARIANTS}) == sorted(family)
 
 
@@ -62,9 +61,9 @@ def test_what_is_counted() -> None:
         "LCSR = 3 / max(8, 10) = 0.30000",
         "of each reference sentence: nobody was hurt; two schools",
         "best partners: 3 + 2 words of the reference, 2 + 3 of the candidate",
-        "f(k) = 2k-1; runs of 3 words, worth 5.0000",
+        "f(k) = 2k-1; runs of 3 words, total 5.0000",
         "R = ((5.0000 + 1) / 2) / 10 = 0.30000",
-        "rouge5: shorter n-grams have nothing in common",
+        "rouge5: the texts have no shorter n-grams in common",
     ):
         assert line in text
 
@@ -81,18 +80,17 @@ def test_the_command_writes_text_or_a_page(run, tmp_path) -> None:
     ("arguments", "advice"),
     [
         ((*PAIR, "-m", "rougeL", "--all"), "expected -m rouge"),
-        ((*PAIR, "-m", "rouge1(multiref=average)", "--all"), "for rouge1 alone leave out --all"),
-        ((*PAIR, "-m", "rouge(multiref=average)", "--all"), "lcsr does not take this (multiref=average"),
+        ((*PAIR, "-m", "rouge1(multiref=pooled)", "--all"), "for rouge1 alone leave out --all"),
+        ((*PAIR, "-m", "rouge(multiref=pooled)", "--all"), "lcsr does not accept this (multiref=pooled"),
         ((PAIR[0], "-m", "rouge", "--all"), "give a second text"),
         ((*PAIR, "-m", "rouge(skp=1)", "--all"), "skip"),
         ((*PAIR, "-m", "rouge(weight=k-2)", "--all"), "a above b"),
-        ((*PAIR, "-m", "rouge", "--all", "-s", "a source"), "leave out --source"),
-        (("--lstm", "a text", "--all"), "leave it out with --lstm"),
+        ((*PAIR, "-m", "rouge", "--all", "--source-text", "a source"), "leave out --source-text"),
         ((*PAIR, "-m", "rouge"), "--all"),
         ((*PAIR, "-m", "rougeLsum(sentences=paragraphs)"), "sentences=paragraphs"),
         ((*PAIR, "-m", "rouge1(multiref=max-recal)"), "max-recall"),
         ((*PAIR, "-m", "rougeW(weight=2k)"), "such as 2k-1"),
-        ((*PAIR, "-m", "lcsr(multiref=average)"), "best, mean"),
+        ((*PAIR, "-m", "lcsr(multiref=pooled)"), "best, mean"),
     ],
 )  # fmt: skip
 def test_bad_input_is_answered_with_a_sentence(run, arguments: tuple[str, ...], advice: str) -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import evalign
-from evalign.encoders.lstm.file import demonstration_file
-from evalign.metrics.lstm import LSTM
 from evalign.render.documents import schema
+from evalign.research.lstm.encoder import demonstration_file
+from evalign.research.lstm.metric import LSTM
 
 PAIR = ("the cat sat", "a cat was here")
 
@@ -43,7 +43,7 @@ def test_other_metrics_are_refused_with_the_command_that_draws(run, tmp_path, sp
 
 def test_a_trace_of_an_lstm_is_written_as_a_page(run, tmp_path):
     file = tmp_path / "x.html"
-    done = run("explain", "--lstm", "the film was not good", "--html", str(file))
+    done = run("explain", "the film was not good", "-m", "lstm", "--html", str(file))
     assert (done.returncode, done.stdout, done.stderr.strip()) == (0, "", f"{file}: written")
     document = json.loads(re.search(r'id="evalign-document">(.*?)</script>', file.read_text("utf-8"), re.DOTALL)[1])
     jsonschema.validate(document, schema("lstm"), cls=jsonschema.Draft202012Validator)

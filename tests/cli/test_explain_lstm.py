@@ -1,4 +1,4 @@
-"""`evalign explain --lstm`: every way to write it, what it shows, and that it fits a terminal."""
+"""`evalign explain TEXT -m lstm`: what it shows as a table, JSON and page, and that it fits a terminal."""
 
 import io
 import json
@@ -8,11 +8,8 @@ import pytest
 from rich.console import Console
 
 import evalign
-from evalign.encoders.lstm.cell import CellWeights
-from evalign.encoders.lstm.encoder import LSTMModel
-from evalign.encoders.lstm.file import demonstration_file, save_lstm
-from evalign.encoders.lstm.words import WordRows
-from evalign.render.explain.lstm import explain_lstm
+from evalign.research.lstm.encoder import CellWeights, LSTMModel, WordRows, demonstration_file, save_lstm
+from evalign.research.lstm.explain import explain_lstm
 
 
 @pytest.fixture
@@ -31,25 +28,25 @@ def explained(run):
     return lambda *arguments: run("explain", *arguments)
 
 
-def test_explain_lstm_as_it_reads(explained, file):
-    """The text may follow the option; then the small cell that comes along is traced, and named."""
-    done = explained("--lstm", "the film was not good")
+def test_explain_traces_one_text(explained, file):
+    """Without a file, the small cell that is included is traced, and named."""
+    done = explained("the film was not good", "-m", "lstm")
     assert done.returncode == 0, done.stdout
     assert "lstm_demonstration.safetensors@" in done.stdout
-    assert "comes with evalign" in done.stdout
+    assert "cell that is included" in done.stdout
     for name in ("forward", "backward", "forget", "input", "output", "kept", "written", "cell", "hidden"):
         assert name in done.stdout
-    for order in (["--lstm", str(file), "the zebra sat"], ["the zebra sat", "--lstm", str(file)]):
+    spec = f'lstm(file="{file}")'
+    for order in (["-m", spec, "the zebra sat"], ["the zebra sat", "-m", spec]):
         mine = explained(*order)
         assert mine.returncode == 0, mine.stdout
         assert "cell.safetensors@" in mine.stdout
-        assert "comes with evalign" not in mine.stdout
+        assert "cell that is included" not in mine.stdout
         assert "zebra*" in mine.stdout
-    assert "lstm_demonstration" in explained("the film", "--lstm").stdout
 
 
 def test_explain_lstm_json(explained, file):
-    done = explained("--lstm", str(file), "the cat", "--json")
+    done = explained("the cat", "-m", f'lstm(file="{file}")', "--format", "json")
     said = json.loads(done.stdout)
     assert [word["word"] for word in said["directions"]["backward"]] == ["cat", "the"]
     assert len(said["vector"]) == 10
@@ -57,7 +54,7 @@ def test_explain_lstm_json(explained, file):
 
 
 def test_explain_lstm_without_words(explained):
-    done = explained("--lstm", " ")
+    done = explained(" ", "-m", "lstm")
     assert done.returncode == 0
     assert "no words" in done.stdout
 
@@ -70,12 +67,14 @@ def test_explain_a_pair(explained, file):
 
 def test_explain_lstm_asks_for_a_text(explained, file, tmp_path):
     for arguments, said in (
-        (["--lstm", str(file)], "traces one text"),
-        (["--lstm"], "traces one text"),
-        (["--lstm", "x" * 5000, "a text"], "there is no such file"),
-        (["--lstm", str(file), "one", "two"], "traces one text"),
-        (["--lstm", str(tmp_path / "none.safetensors"), "text"], "there is no such file"),
-        (["a", "b", "--json"], "--json"),
+        (["-m", "lstm"], "Missing argument"),
+        (["a text", "-m", f"lstm(file={'x' * 5000})"], "there is no such file"),
+        (["text", "-m", f'lstm(file="{tmp_path / "none.safetensors"}")'], "there is no such file"),
+        (
+            ["one", "two", "-m", f'lstm(file="{file}")', "--format", "json"],
+            "is for the trace of one text",
+        ),
+        (["a", "b", "--format", "json"], "--format json"),
         ([], "Missing argument"),
     ):
         done = explained(*arguments)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import evalign
-from evalign.metrics.corpus_idf import count_idf
+from evalign.metrics.weighting import count_idf
 
 PAIR = ("the cat sat, the cat ran.", "a cat sat by the mat.")
 CORPUS = ["the cat sat.", "a dog ran by.", "the mat was red.", "no dog sat by the mat."]
@@ -21,7 +21,7 @@ ROW = re.compile(r"^   (\S+) +([\d,]*) +(\d+\.\d{4}) +(-?\d+\.\d{4})(?: +(-?\d+\
 def table(tmp_path_factory):
     """An IDF table of four texts, all of which have a full stop."""
     folder = tmp_path_factory.mktemp("idf")
-    encoder = evalign.metric("bertscore(model=fake)").scorer().memory.encoder
+    encoder = evalign.metric("bertscore(model=fake)").scorer().cache.encoder
     count_idf(encoder, CORPUS).save(folder / "idf.json")
     return folder / "idf.json"
 
@@ -98,8 +98,8 @@ def test_weights_follow_from_the_counts_and_every_zero_has_a_reason(run, table):
 
 def test_a_single_reference_is_no_collection(run):
     shown = run("explain", *PAIR, "-m", "bertscore(model=fake, idf=references)").stdout
-    assert "One text is no collection" in shown
-    assert "evalign idf fit" in shown
+    assert "With one text all its tokens" in shown
+    assert "evalign fit idf" in shown
     recall = section(shown, "Recall")
     assert any("idf-zero" in line for line in recall)
     own = [numbers for _, texts, numbers, reason in rows(recall) if "counts as 1" in reason]
@@ -170,19 +170,19 @@ def test_words_that_were_named_have_no_mass(run):
 
 def test_options_that_leave_no_token_are_said(run):
     shown = run("explain", "the on", "a was", "-m", "moverscore(model=fake, stopwords=drop)").stdout
-    assert shown.count("The options leave no token") == 2
+    assert shown.count("The options exclude all tokens") == 2
 
 
 def test_ngrams_show_the_weights_of_their_tokens(run, table):
     shown = run("explain", *PAIR, "-m", f'moverscore(model=fake, idf="{table}", ngram=2)').stdout
     lines = section(shown, "Mass of each token of the candidate")
     assert any(re.match(r"   cat +1 +0\.9163 *$", line) for line in lines)
-    assert any("2 neighbours with weight travel together" in line for line in lines)
+    assert any("2 neighbours with weight are one unit" in line for line in lines)
 
 
 def test_sources_can_be_counted(run):
     spec = "bertscore(model=fake, idf=sources)"
-    assert "from the sources" in run("explain", *PAIR, "-s", "the cat", "-m", spec).stdout
+    assert "from the sources" in run("explain", *PAIR, "--source-text", "the cat", "-m", spec).stdout
     missing = run("explain", *PAIR, "-m", spec)
     assert missing.returncode == 2
     assert "idf=sources counts sources: give --source" in missing.stderr

@@ -24,7 +24,7 @@ def test_align(run, tmp_path):
     done = run("align", "the cat sat", "a cat was here", "-m", FAKE, "--html", str(tmp_path / "a.html"))
     assert done.returncode == 0, done.stderr
     read = document(tmp_path / "a.html")
-    plain = json.loads(run("align", "the cat sat", "a cat was here", "-m", FAKE, "--json").stdout)
+    plain = json.loads(run("align", "the cat sat", "a cat was here", "-m", FAKE, "--format", "json").stdout)
     assert read["scores"] == plain["scores"]
     assert len(read["matchings"]) == 8
 

@@ -19,14 +19,15 @@ PATIENCE = 300  # seconds: out of reach of a busy machine
 COMMANDS = {  # what the bar says
     "score rows.jsonl -m chrf": "scoring",
     "compare -c a.txt -c b.txt -r b.txt -m chrf": "scoring",
-    "meta rows.jsonl -m chrf": "scoring",
-    "audit chrf rows.jsonl --sample 30000": r"\w+",
-    "batch run rows.jsonl --out job -m chrf --workers 1": r"\w+",
-    "layers tune rows.jsonl -m bertscore(model=fake)": "scoring every layer",
-    "baseline fit a.txt -o table.tsv -m bertscore(model=fake) --pairs 40000": "scoring unrelated pairs",
-    "idf fit a.txt b.txt a.txt b.txt -o idf.json --model fake": "counting",
-    "train rows.jsonl --combine -m chrf -m rouge1 -o learned.json": "looking at rows",
-    "compat rouge-score --target_filepattern=a.txt --prediction_filepattern=b.txt --output_filename=o.csv": "scoring",
+    "agree rows.jsonl -m chrf": "scoring",
+    "audit rows.jsonl -m chrf --sample-rows 30000": r"\w+",
+    "batch run rows.jsonl -o job -m chrf --workers 1": r"\w+",
+    "fit layers rows.jsonl -m bertscore(model=fake)": "scoring every layer",
+    "fit baseline a.txt -o table.tsv -m bertscore(model=fake) --random-pairs 40000": "scoring unrelated pairs",
+    "fit idf a.txt b.txt a.txt b.txt -o idf.json --model fake": "counting",
+    "train combine rows.jsonl -m chrf -m rouge1 -o learned.json": "computing features",
+    # Scoring ends within a second on a fast processor, before the bar is shown; the resamples take longer.
+    "compat rouge-score --target_filepattern=a.txt --prediction_filepattern=b.txt --output_filename=o.csv": r"\w+",
 }
 
 

@@ -26,11 +26,11 @@ def test_all_matchings_beside_each_other(run):
 
 
 def test_all_matchings_as_json(run):
-    document = json.loads(run("align", *PAIR, "-m", SPEC, "--matching", "all", "--json").stdout)
+    document = json.loads(run("align", *PAIR, "-m", SPEC, "--matching", "all", "--format", "json").stdout)
     found = {one["name"]: one for one in document["matchings"]}
     assert list(found) == [*MATCHINGS, "transport"]
     assert sum(found["transport"]["masses"]) == pytest.approx(1)
-    alone = json.loads(run("align", *PAIR, "-m", SPEC, "--matching", "exact", "--json").stdout)
+    alone = json.loads(run("align", *PAIR, "-m", SPEC, "--matching", "exact", "--format", "json").stdout)
     assert [one["cells"] for one in alone["matchings"]] == [found["exact"]["cells"]]
 
 

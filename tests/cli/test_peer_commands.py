@@ -1,5 +1,6 @@
 """`evalign compat`: what the peers' own commands print, from their own arguments."""
 
+import os
 import subprocess
 import sys
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from evalign.cli.main import main
+from evalign.io.records import TOO_LONG
 
 CANDIDATES = ["A cat sat on a mat.", "The dogs barked all night long.", "It is raining.", "Ships sail.", "No."]
 REFERENCES = [
@@ -94,6 +96,33 @@ def test_sacrebleu(capfd, files):
     assert ours.returncode == theirs.returncode == 0
     assert ours.stdout == theirs.stdout
     assert "BLEU" in ours.stdout
+
+
+@pytest.mark.parametrize("long", ["sys", "ref", None])
+@pytest.mark.parametrize("given", ["-i", "stdin"])
+def test_a_long_line_for_sacrebleu_is_one_sentence_and_not_read(files, given, long):
+    """Files and standard input; the line is a hole of a gigabyte, which takes no space on the disk."""
+    if long is not None:
+        os.truncate(files / f"{long}.txt", 2**30)
+    command = [sys.executable, "-c", LIMITED, "compat", "sacrebleu", files / "ref.txt", "-b"]
+    with (files / "sys.txt").open("rb") as stream:
+        done = subprocess.run([*command, *(["-i", files / "sys.txt"] if given == "-i" else [])], stdin=stream,
+                              capture_output=True, text=True, timeout=600)  # fmt: skip
+    if long is None:
+        assert (done.returncode, float(done.stdout) > 0) == (0, True), done.stderr
+        return
+    name = "standard input" if (given, long) == ("stdin", "sys") else str(files / f"{long}.txt")
+    assert done.returncode == 2
+    assert done.stderr == f"evalign: {name}:6: {TOO_LONG}\n"
+
+
+# `evalign` whose maximum is 1 MiB: without it, the line would take 64 MiB, and the test a second.
+LIMITED = """
+from evalign.io import records
+records.MAX_LINE_BYTES = 2**20
+from evalign.cli.main import main
+main()
+"""
 
 
 @pytest.mark.parametrize(

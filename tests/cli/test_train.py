@@ -9,11 +9,11 @@ import time
 
 import pytest
 
-from evalign.cli.train import PLAN
-from evalign.data.rows import Columns, TableFile
-from evalign.encoders.digest import file_digest
-from evalign.encoders.lstm.file import load_lstm
-from evalign.tuning.rated_pairs import read_pairs, split
+from evalign.encoders.weights import file_digest
+from evalign.io.rows import Columns, TableFile
+from evalign.research.lstm.encoder import load_lstm
+from evalign.training.rated_pairs import read_pairs, split
+from evalign.training.train_commands import PLAN
 from tiny_training import rated_pairs
 
 FAST = ("--epochs", "2", "--batch", "8", "--lr", "1e-3", "--dev", "0.25", "--threads", "1")
@@ -36,7 +36,7 @@ def pairs(tmp_path):
 
 
 def test_train_then_score(run, tiny, pairs, tmp_path):
-    command = ("train", "pairs.jsonl", "-o", "tuned", "--model", str(tiny("bert")), *FAST)
+    command = ("train", "encoder", "pairs.jsonl", "-o", "tuned", "--model", str(tiny("bert")), *FAST)
     first = run(*command, cwd=tmp_path)
     assert first.returncode == 0, first.stderr
     assert "Use it as: sbert(model=tuned)" in first.stdout
@@ -44,11 +44,11 @@ def test_train_then_score(run, tiny, pairs, tmp_path):
     assert "epoch 2: loss" in first.stderr
     again = run(*command, cwd=tmp_path)
     assert (again.returncode, "tuned: finished before, by the same command" in again.stdout) == (0, True)
-    scored = run("meta", "pairs.jsonl", "-m", "sbert(model=tuned)", "-m", "bertscore(model=tuned)", cwd=tmp_path)
+    scored = run("agree", "pairs.jsonl", "-m", "sbert(model=tuned)", "-m", "bertscore(model=tuned)", cwd=tmp_path)
     assert scored.returncode == 0, scored.stderr
     other = run(*command, "--seed", "4", cwd=tmp_path)
     assert (other.returncode, other.stderr.count("\n")) == (2, 1)
-    assert "choose another -o, or delete it" in other.stderr
+    assert "choose another --output, or delete it" in other.stderr
 
 
 def test_columns_mapping_and_pooling(run, tiny, pairs, tmp_path):
@@ -56,8 +56,8 @@ def test_columns_mapping_and_pooling(run, tiny, pairs, tmp_path):
     lines = [f"{row['candidate']}\t{row['reference']}\t{1 + (row['human'] > 0) * 3}" for row in rows]
     (tmp_path / "table.tsv").write_text("\n".join(["one\tother\tgrade", *lines]) + "\n")
     done = run(
-        "train", "table.tsv", "-o", "tuned", "--model", str(tiny("bert")), *FAST, "--pooling", "cls", "--loss",
-        "cosine-mse", "--mapping", "opusparcus", "--candidate-field", "one", "--reference-field", "other",
+        "train", "encoder", "table.tsv", "-o", "tuned", "--model", str(tiny("bert")), *FAST, "--pooling", "cls",
+        "--loss", "cosine-mse", "--mapping", "opusparcus", "--candidate-field", "one", "--reference-field", "other",
         "--human-field", "grade", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -71,8 +71,8 @@ def test_an_adapter(run, tiny, pairs, tmp_path):
     ordered = {"better": "The river rose.", "worse": "The river rose not.", "references": ["The river went up."]}
     (tmp_path / "ordered.jsonl").write_text(f"{json.dumps(ordered)}\n")
     (tmp_path / "german.txt").write_text("Der Fluss stieg.\n\nEs regnet.\n")
-    command = ("train", "pairs.jsonl", "ordered.jsonl", "-o", "ours", "--model", model, "--adapter", "2", "--layer",
-               "1+3", "--weights", "1,0.5", "--damage", "0.1", "--anchors", "german.txt", *FAST)  # fmt: skip
+    command = ("train", "adapter", "pairs.jsonl", "ordered.jsonl", "-o", "ours", "--model", model, "--rank", "2",
+               "--layer", "1+3", "--weights", "1,0.5", "--damage", "0.1", "--anchors", "german.txt", *FAST)  # fmt: skip
     first = run(*command, cwd=tmp_path)
     assert first.returncode == 0, first.stderr
     assert f"Use it as: bertscore(model={model}, adapter=ours)" in first.stdout.replace('"', "")
@@ -82,7 +82,7 @@ def test_an_adapter(run, tiny, pairs, tmp_path):
 
 
 def test_lstm(run, pairs, tmp_path):
-    done = run("train", "pairs.jsonl", "-o", "lstm", "--lstm", "--model", "random", *FAST, cwd=tmp_path)
+    done = run("train", "lstm", "pairs.jsonl", "-o", "lstm", "--model", "random", *FAST, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Use it as: lstm(file=lstm)" in done.stdout
     scored = run("score", "pairs.jsonl", "-m", "lstm(file=lstm)", cwd=tmp_path)
@@ -91,7 +91,7 @@ def test_lstm(run, pairs, tmp_path):
 
 def test_lstm_knows_no_word_of_the_dev_pairs(run, tiny, pairs, tmp_path):
     """Every pair has its number as a word; the model's word vectors are shorter than those of MiniLM, and are taken."""
-    done = run("train", "pairs.jsonl", "-o", "lstm", "--lstm", "--model", str(tiny("bert")), *FAST, cwd=tmp_path)
+    done = run("train", "lstm", "pairs.jsonl", "-o", "lstm", "--model", str(tiny("bert")), *FAST, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     model, _ = load_lstm(tmp_path / "lstm")
     sides = split(read_pairs(TableFile(str(pairs), Columns())).pairs, 0.25, PLAN.seed)
@@ -103,7 +103,7 @@ def test_lstm_knows_no_word_of_the_dev_pairs(run, tiny, pairs, tmp_path):
 
 
 def test_combine(run, pairs, tmp_path):
-    done = run("train", "pairs.jsonl", "-o", "ours.json", "--combine", "-m", "chrf", "-m", "rouge1.f1", cwd=tmp_path)
+    done = run("train", "combine", "pairs.jsonl", "-o", "ours.json", "-m", "chrf", "-m", "rouge1.f1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     scored = run("score", "pairs.jsonl", "-m", "learned(file=ours.json)", cwd=tmp_path)
     assert scored.returncode == 0, scored.stderr
@@ -118,23 +118,8 @@ def test_combine(run, pairs, tmp_path):
         (("--model", "./nowhere"), "model './nowhere': no such directory"),
         (("--human-field", "grade"), "no ratings"),
         (("--lr", "-1"), "learning rate -1.0"),
-        (("-m", "chrf"), "--metric does nothing here: it belongs to --combine"),
-        (
-            ("--lstm", "--max-length", "30"),
-            "--max-length does nothing here: it belongs to the training of a transformer",
-        ),
-        (("--lstm", "--pooling", "cls"), "unknown pooling 'cls'"),
-        (("--combine", "-m", "chrf", "--epochs", "3"), "--epochs does nothing here"),
-        (("--combine", "--lstm"), "--lstm and --combine are 2 different things to train: give one of them"),
-        (("--adapter", "2", "--pooling", "cls"), "--pooling does nothing here: it belongs to the training of a"),
-        (("--damage", "1"), "--damage does nothing here: it belongs to --adapter"),
-        (("--anchors", "pairs.jsonl"), "--anchors does nothing here: it belongs to --adapter"),
-        (("--adapter", "2", "--anchors", "none.txt"), "none.txt: no such file"),
-        (("--adapter", "2", "--anchors", "empty.txt"), "empty.txt: there is no text to anchor, expected one per line"),
-        (("--adapter", "2", "--weights", "1,x"), "--weights 1,x: expected numbers with commas"),
-        (("--adapter", "2", "--human-field", "grade"), "pairs.jsonl: there are no ratings"),
         (("-o", "no/such/folder"), "there is no folder"),
-        (("-o", "/"), "-o must name a folder that is not there yet"),
+        (("-o", "/"), "--output must name a folder that does not exist"),
         (("-o", "taken", "--model", "./nowhere"), "taken.training: is not a folder"),  # said before the model is read
         (("--mapping", "x" * 300), "expected opusparcus"),
         (("--aspect", "tone"), "row 0 has one rating without a name"),
@@ -143,8 +128,34 @@ def test_combine(run, pairs, tmp_path):
 def test_errors_are_one_sentence(run, pairs, tmp_path, arguments, said):
     (tmp_path / "taken.training").touch()
     (tmp_path / "empty.txt").write_text("\n \n")
-    done = run("train", "pairs.jsonl", "-o", "tuned", *arguments, cwd=tmp_path)
+    done = run("train", "encoder", "pairs.jsonl", "-o", "tuned", *arguments, cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n"), said in done.stderr) == (2, 1, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("encoder", "-m", "chrf"), "No such option"),
+        (("encoder", "--damage", "1"), "No such option"),
+        (("encoder", "--anchors", "pairs.jsonl"), "No such option"),
+        (("lstm", "--max-length", "30"), "No such option"),
+        (("lstm", "--pooling", "cls"), "unknown pooling 'cls'"),
+        (("combine", "-m", "chrf", "--epochs", "3"), "No such option"),
+        (("adapter", "--pooling", "cls"), "No such option"),
+        (("adapter", "--anchors", "none.txt"), "none.txt: no such file"),
+        (("adapter", "--anchors", "empty.txt"), "empty.txt: there is no anchor text, expected a text per line"),
+        (("adapter", "--weights", "1,x"), "--weights 1,x: expected numbers with commas"),
+        (("adapter", "--weights", "1,2"), "--weights: expected 1 positive numbers"),
+        (("adapter", "--human-field", "grade"), "pairs.jsonl: there are no ratings"),
+        (("adapter", "--aspect", "tone", "--human-field", "grade"), "(--human-field, --aspect)"),
+        (("decoder",), "no command 'decoder'; did you mean encoder"),
+    ],
+)
+def test_every_subcommand_has_its_own_options_only(run, pairs, tmp_path, arguments, said):
+    (tmp_path / "empty.txt").write_text("\n \n")
+    command, *options = arguments
+    done = run("train", command, "pairs.jsonl", "-o", "tuned", *options, cwd=tmp_path)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
 def test_constant_ratings_and_one_row(run, pairs, tmp_path):
@@ -152,14 +163,14 @@ def test_constant_ratings_and_one_row(run, pairs, tmp_path):
     (tmp_path / "one.jsonl").write_text(json.dumps(row) + "\n")
     (tmp_path / "equal.jsonl").write_text((json.dumps(row) + "\n") * 9)
     for name, said in (("one", "at least two rated pairs of texts, found 1"), ("equal", "constant ratings")):
-        done = run("train", f"{name}.jsonl", "-o", "tuned", cwd=tmp_path)
+        done = run("train", "encoder", f"{name}.jsonl", "-o", "tuned", cwd=tmp_path)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize("package", ["torch", "transformers"])
 def test_without_the_extra_it_says_what_to_install(pairs, tmp_path, package):
     code = f"import sys; sys.modules['{package}'] = None; from evalign.cli.main import main; main(sys.argv[1:])"
-    done = subprocess.run([sys.executable, "-c", code, "train", "pairs.jsonl", "-o", "tuned"], cwd=tmp_path,
+    done = subprocess.run([sys.executable, "-c", code, "train", "encoder", "pairs.jsonl", "-o", "tuned"], cwd=tmp_path,
                           capture_output=True, encoding="utf-8")  # fmt: skip
     assert done.returncode == 2
     assert done.stderr == "evalign: training needs the extra 'train': pip install 'evalign[train]'\n"
@@ -168,14 +179,17 @@ def test_without_the_extra_it_says_what_to_install(pairs, tmp_path, package):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "files"),
-    [((), ("model.safetensors",)), (("--adapter", "2", "--layer", "1+3"), ("adapter.safetensors", "adapter.json"))],
+    [
+        (("encoder",), ("model.safetensors",)),
+        (("adapter", "--rank", "2", "--layer", "1+3"), ("adapter.safetensors", "adapter.json")),
+    ],
     ids=["encoder", "adapter"],
 )
 def test_killed_at_random_moments_it_ends_at_the_same_file(tiny, pairs, tmp_path, arguments, files):
     """SIGKILL, again and again, whatever it is doing; only what is left on the disk counts."""
     model, moments = str(tiny("bert")), random.Random(11)
-    command = [sys.executable, "-m", "evalign", "train", "pairs.jsonl", "--model", model, *FAST, *arguments,
-               "--epochs", "40", "--patience", "40", "--checkpoint", "0", "-o"]  # fmt: skip
+    command = [sys.executable, "-m", "evalign", "train", *arguments, "pairs.jsonl", "--model", model, *FAST,
+               "--epochs", "40", "--stop-after", "40", "--checkpoint", "0", "-o"]  # fmt: skip
     subprocess.run([*command, "whole"], cwd=tmp_path, check=True, capture_output=True)
     kills = 0
     for attempt in range(20):  # a run may end before this process gets to kill it

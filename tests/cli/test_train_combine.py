@@ -1,4 +1,4 @@
-"""`evalign train --combine`, from a rated file to scores with what was learned."""
+"""`evalign train combine`, from a rated file to scores with what was learned."""
 
 import json
 
@@ -27,10 +27,10 @@ def rated(tmp_path):
 
 
 def test_train_and_score(run, rated):
-    done = run("train", "rated.jsonl", "--combine", "-m", "layers(bertscore(model=fake)).f1", "-m", "chrf", "-m",
+    done = run("train", "combine", "rated.jsonl", "-m", "layers(bertscore(model=fake)).f1", "-m", "chrf", "-m",
                "length-ratio", "--scale", "0", "100", "--aspect", "adequacy", "-o", "ours.json", cwd=rated)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "On rows not seen (48 rows in 12 groups, 5 folds), scale 0 to 100" in done.stdout
+    assert "On held-out rows (48 rows in 12 groups, 5 folds), scale 0 to 100" in done.stdout
     assert "learned(file=ours.json)" in done.stdout
     scored = run("score", "rated.jsonl", "-m", "learned(file=ours.json)", "--format", "json", cwd=rated)
     assert scored.returncode == 0, scored.stderr
@@ -41,7 +41,7 @@ def test_train_and_score(run, rated):
 
 
 def test_a_finished_file_is_not_lost(run, rated):
-    command = ("train", "rated.jsonl", "--combine", "-m", "chrf", "--aspect", "adequacy", "-o", "ours.json")
+    command = ("train", "combine", "rated.jsonl", "-m", "chrf", "--aspect", "adequacy", "-o", "ours.json")
     assert run(*command, cwd=rated).returncode == 0
     made = (rated / "ours.json").read_bytes()
     assert run(*command, "--threads", "1", cwd=rated).returncode == 0
@@ -49,7 +49,7 @@ def test_a_finished_file_is_not_lost(run, rated):
     for other in (("--seed", "1"), ("-m", "length-ratio"), ("-o", "rated.jsonl")):
         done = run(*command, *other, cwd=rated)
         assert done.returncode == 2
-        assert "is there already, and not from this command" in done.stderr
+        assert "exists, and not from this command" in done.stderr
     assert (rated / "ours.json").read_bytes() == made
     assert (rated / "rated.jsonl").read_text("utf-8").startswith('{"id"')
 
@@ -61,7 +61,7 @@ def test_pairs_turned_round_are_one_group(run, tmp_path):
             for candidate, reference in (pair, pair[::-1]):
                 row = {"candidate": candidate, "reference": reference, "human": place % 4}
                 stream.write(json.dumps(row) + "\n")
-    done = run("train", "pairs.jsonl", "--combine", "-m", "chrf", "-o", "a.json", cwd=tmp_path)
+    done = run("train", "combine", "pairs.jsonl", "-m", "chrf", "-o", "a.json", cwd=tmp_path)
     assert "(40 rows in 20 groups, 5 folds)" in done.stdout, done.stderr
 
 
@@ -74,7 +74,7 @@ def test_pairs_turned_round_are_one_group(run, tmp_path):
         ([*ADEQUACY, "--folds", "20", "-o", "a.json"], "20 folds need at least as many groups of rows that share no"),
         ([*ADEQUACY, "--folds", "2", "-o", "a.json"], "2 is not in the range x>=3"),
         (["-m", "nothing", "-o", "a.json"], "unknown metric 'nothing'"),
-        (["-o", "a.json"], "nothing to combine"),
+        (["-o", "a.json"], "no features to combine"),
         (["-m", "chrf", "-o", "none/a.json"], "no such folder"),
         (["-m", "chrf", "-o", "."], "this is a directory"),
         (["-m", "chrf", "-o", "a" * 250 + ".json"], "cannot be written (File name too long)"),
@@ -86,7 +86,7 @@ def test_pairs_turned_round_are_one_group(run, tmp_path):
     ],
 )
 def test_bad_input(run, rated, arguments, said):
-    done = run("train", "rated.jsonl", "--combine", *arguments, cwd=rated)
+    done = run("train", "combine", "rated.jsonl", *arguments, cwd=rated)
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr

@@ -2,9 +2,9 @@
 
 import pytest
 
-from evalign.data.opusparcus import training_rows
-from evalign.data.rows import Columns
 from evalign.errors import FileFormatError
+from evalign.io.rows import Columns
+from evalign.training.rated_pairs import training_rows
 
 
 @pytest.mark.parametrize(

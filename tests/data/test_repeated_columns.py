@@ -2,8 +2,8 @@
 
 import pytest
 
-from evalign.data.rows import Columns, TableFile
 from evalign.errors import FileFormatError
+from evalign.io.rows import Columns, TableFile
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,9 @@ def test_other_fields_may_stand_twice(tmp_path):
     assert (row.candidate, row.references) == ("a", ("b",))
     (row,) = TableFile(str(path), Columns(references=("reference",), human="other"))
     assert row.human is None
+
+
+def test_the_first_repeated_field_is_counted(tmp_path):
+    (tmp_path / "data.csv").write_text("source,candidate,source,reference,candidate,source\na,b,c,d,e,f\n")
+    with pytest.raises(FileFormatError, match="the header has 2 fields 'candidate'"):
+        list(TableFile(str(tmp_path / "data.csv"), Columns()))

@@ -4,10 +4,9 @@ import random
 
 import pytest
 
-from evalign.data.row_pairing import pair_rows
-from evalign.data.rows import InMemory
+from evalign.core import Row
 from evalign.errors import InputError
-from evalign.types import Row
+from evalign.io.rows import InMemory, pair_rows
 
 
 def row(system, name, reference="r", candidate="c", **extra):
@@ -24,7 +23,7 @@ def met(rows, by=None):
     seen = dict.fromkeys(pairing.systems, 0)
     places = {}
     for one in rows:
-        places.setdefault(int(pairing.places[one.system][seen[one.system]]), set()).add((one.system, one.id))
+        places.setdefault(int(pairing.positions[one.system][seen[one.system]]), set()).add((one.system, one.id))
         seen[one.system] += 1
     return pairing.by, sorted(map(sorted, places.values()))
 
@@ -49,6 +48,17 @@ def test_equal_texts_are_paired_in_order():
     assert met(rows) == ("text", [[("A", "a"), ("B", "c")], [("A", "b"), ("B", "d")]])
 
 
+def test_the_source_is_a_part_of_the_input():
+    rows = [Row(f"{i}.{system}", "c", ("r",), source, system) for system, sources in (("A", "xy"), ("B", "yx"))
+            for i, source in enumerate(sources)]  # fmt: skip
+    assert met(rows) == ("text", [[("A", "0.A"), ("B", "1.B")], [("A", "1.A"), ("B", "0.B")]])
+
+
+@pytest.mark.parametrize("reference", "abcdefgh")
+def test_any_reference_tells_which_rows_belong_together(reference):
+    assert met([row("A", "1", reference), row("B", "2", reference)]) == ("text", [[("A", "1"), ("B", "2")]])
+
+
 def test_by_field():
     rows = [row("A", "1", "x", doc=7), row("A", "2", "y", doc=8), row("B", "3", "p", doc=8), row("B", "4", "q", doc=7)]
     assert met(rows, "doc") == ("doc", [[("A", "1"), ("B", "4")], [("A", "2"), ("B", "3")]])
@@ -62,10 +72,13 @@ def test_by_field():
         ([row("", "1")], None, "the system without a name"),
         ([row("A", "1"), row("A", "1"), row("B", "1"), row("B", "2")], None, "'A' has 2 rows with id '1'"),
         ([row("A", "1"), row("A", "2"), row("B", "1"), row("B", "1")], "id", "'B' has 2 rows with id '1'"),
-        ([row("A", "1", "x"), row("B", "1", "y")], None, "--pair-by id"),
+        ([row("A", "1", "x"), row("B", "1", "y")], None, "`pair_by` id"),
         ([row("A", "1", "x"), row("A", "2", "y"), row("B", "1", "x")], None, "(rows: 1 in 'B', 2 in 'A')"),
         ([row("A", "1", "x"), row("B", "2", "x")], "id", "id '2' of 'B' is not in 'A'"),
         ([row("A", "1", "x"), row("B", "1", "y")], "text", "the input of row number 1 of 'B' is not in 'A'"),
+        ([row("A", "1", "x"), row("B", "1", "x"), row("B", "2", "y")], None, "neither ids nor references"),
+        ([row("A", "1", "x"), row("B", "1", "x"), row("B", "2", "y")], None, "(rows: 1 in 'A', 2 in 'B')"),
+        ([row("A", "1", "x"), row("A", "2", "z"), row("B", "1", "x"), row("B", "2", "y")], "text", "number 2 of 'B'"),
         ([row("A", "1", doc=None), row("B", "1", doc=3)], "doc", "row 1 of 'A' has no value in the field 'doc'"),
         ([Row("1", "c", (), None, "A"), Row("2", "c", (), None, "B")], None, "neither ids nor references"),
     ],
@@ -90,7 +103,7 @@ def test_order_of_rows_and_systems_does_not_matter(by):
         seen = dict.fromkeys(pairing.systems, 0)
         table = {}
         for one in mixed:
-            table[one.system, int(pairing.places[one.system][seen[one.system]])] = one.candidate, one.references
+            table[one.system, int(pairing.positions[one.system][seen[one.system]])] = one.candidate, one.references
             seen[one.system] += 1
         return table
 

@@ -12,8 +12,8 @@ import evalign
 from evalign.encoders import adapter as adapter_files
 from evalign.encoders import ort
 from evalign.encoders.adapter import INDEX, TENSORS, LowRank, OutputLayer, read_adapter
-from evalign.encoders.digest import content_digest, file_digest
-from evalign.encoders.loading import EncoderChoice, keep_embeddings, open_encoder
+from evalign.encoders.loading import EncoderSpec, keep_embeddings, open_encoder
+from evalign.encoders.weights import content_digest, file_digest
 from evalign.errors import LayerError, SpecError, WeightsError
 from kept_embeddings import forget
 from tiny_adapters import merged, random_adapter, saved
@@ -36,7 +36,7 @@ def graphs(monkeypatch):
 
 
 def opened(model, folder="", **options):
-    return open_encoder(EncoderChoice(str(model), adapter=str(folder), threads=1, **options)).encoder
+    return open_encoder(EncoderSpec(str(model), adapter=str(folder), threads=1, **options)).encoder
 
 
 def signed(folder, **changes):
@@ -55,6 +55,15 @@ def test_what_was_written_is_read(adapted):
     assert np.array_equal(read.importance, written.importance)
     assert read.changes.keys() == written.changes.keys()
     assert all(np.array_equal(read.changes[name].up, written.changes[name].up) for name in read.changes)
+
+
+def test_a_changed_adapter_of_the_package_is_refused_even_if_it_is_signed(tmp_path, monkeypatch):
+    folder = shutil.copytree(adapter_files.shipped("minilm"), tmp_path / "adapter")
+    monkeypatch.setattr(adapter_files, "shipped", lambda model: str(folder) if model == "minilm" else "")
+    assert read_adapter(str(folder)).digest == adapter_files.SHIPPED_DIGESTS["minilm"]
+    signed(folder, trained={})
+    with pytest.raises(WeightsError, match=r"not the adapter of this version of evalign.*install evalign again"):
+        read_adapter(str(folder))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -77,7 +86,7 @@ def test_both_backends_give_the_vectors_of_the_merged_weights(tiny, tmp_path, fa
 def test_small_changes_stay_beside_the_weights(tiny, tmp_path, graphs, monkeypatch):
     model, found = tiny("bert"), []
     for small in (0.0, 1.0):
-        monkeypatch.setattr(adapter_files, "SMALL", small)
+        monkeypatch.setattr(adapter_files, "MERGE_THRESHOLD", small)
         found.append(opened(model, saved(model, tmp_path / f"{small}")).encode(SENTENCES))
     assert [bool(graph.merged) for graph in graphs] == [True, False]
     for added, beside in zip(*found, strict=True):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalign.encoders.batching import pad, plan_batches
+from evalign.encoders.base import pad, plan_batches
 from evalign.errors import ModelError
 from tiny_models import FAMILIES, SENTENCES, open_ort
 

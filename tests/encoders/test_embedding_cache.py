@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 import evalign
 from evalign.cli.main import main
-from evalign.encoders.base import BatchingEncoder, Reading
+from evalign.encoders.base import BatchingEncoder, EncodeOptions
 from evalign.encoders.fake import FakeEncoder
 from evalign.encoders.loading import (
     EMBEDDINGS,
     EMBEDDINGS_BYTES,
-    EncoderChoice,
+    EncoderSpec,
     keep_embeddings,
     open_encoder,
 )
@@ -153,19 +153,19 @@ def test_everything_that_decides_a_vector_has_a_folder_of_its_own(tiny, tmp_path
     keep_embeddings(tmp_path / "kept")
     own = tmp_path / "own"
     shutil.copytree(tiny("bert"), own)
-    choice = EncoderChoice(str(own), "1")
+    choice = EncoderSpec(str(own), "1")
     others = [
-        EncoderChoice(str(own), "2"),
-        EncoderChoice(str(own), "1+2"),
-        EncoderChoice(str(own), "all"),
-        EncoderChoice(str(own), "1", arithmetic="int8"),
-        EncoderChoice(str(own), "1", arithmetic="bf16"),
-        EncoderChoice(str(own), "1", backend="torch"),
-        EncoderChoice(str(own), "1", reading=Reading(overlong="truncate")),
-        EncoderChoice(str(own), "1", reading=Reading(max_length=20)),
-        EncoderChoice(str(own), "1", reading=Reading(token_budget=64)),
-        EncoderChoice(str(tiny("bert", seed=5)), "1"),
-        EncoderChoice("fake", "1"),
+        EncoderSpec(str(own), "2"),
+        EncoderSpec(str(own), "1+2"),
+        EncoderSpec(str(own), "all"),
+        EncoderSpec(str(own), "1", arithmetic="int8"),
+        EncoderSpec(str(own), "1", arithmetic="bf16"),
+        EncoderSpec(str(own), "1", backend="torch"),
+        EncoderSpec(str(own), "1", reading=EncodeOptions(overlong="truncate")),
+        EncoderSpec(str(own), "1", reading=EncodeOptions(max_length=20)),
+        EncoderSpec(str(own), "1", reading=EncodeOptions(token_budget=64)),
+        EncoderSpec(str(tiny("bert", seed=5)), "1"),
+        EncoderSpec("fake", "1"),
     ]
     names = [folder_of(one) for one in (choice, *others)]
     edit_json(own / "config.json", layer_norm_eps=1e-3)
@@ -180,9 +180,9 @@ def test_everything_that_decides_a_vector_has_a_folder_of_its_own(tiny, tmp_path
 def test_threads_and_places_do_not_decide(tiny, tmp_path):
     keep_embeddings(tmp_path / "kept")
     shutil.copytree(tiny("bert"), tmp_path / "copy")
-    first = open_encoder(EncoderChoice(str(tiny("bert")), "1")).encode(["a text"])
+    first = open_encoder(EncoderSpec(str(tiny("bert")), "1")).encode(["a text"])
     forget()
-    second = open_encoder(EncoderChoice(str(tmp_path / "copy"), "1", threads=1)).encode(["a text"])
+    second = open_encoder(EncoderSpec(str(tmp_path / "copy"), "1", threads=1)).encode(["a text"])
     assert_same(second.values(), first.values())
     forget()
     assert len(packs(tmp_path / "kept")) == 1
@@ -193,7 +193,7 @@ def test_threads_and_places_do_not_decide(tiny, tmp_path):
 
 def test_files_are_the_owners_alone_and_hold_no_text(tiny, tmp_path):
     keep_embeddings(tmp_path / "kept")
-    open_encoder(EncoderChoice(str(tiny("bert")), "1")).encode(["committee bridge"])
+    open_encoder(EncoderSpec(str(tiny("bert")), "1")).encode(["committee bridge"])
     forget()
     [pack] = packs(tmp_path / "kept")
     assert stat.S_IMODE(pack.stat().st_mode) == 0o600
@@ -220,9 +220,9 @@ def test_scores_and_signatures_do_not_know_of_it(tiny, tmp_path, spec):
 
 COMMANDS = {
     "score": ["score", "rows.jsonl", "--format", "json", "--segments", "-"],
-    "compare": ["compare", "rows.jsonl", "--samples", "20", "--format", "json"],
-    "meta": ["meta", "rows.jsonl", "--samples", "20", "--format", "json"],
-    "layers": ["layers", "tune", "rows.jsonl", "--samples", "20", "--folds", "2"],
+    "compare": ["compare", "rows.jsonl", "--resamples", "20", "--format", "json"],
+    "agree": ["agree", "rows.jsonl", "--resamples", "20", "--format", "json"],
+    "layers": ["fit", "layers", "rows.jsonl", "--resamples", "20", "--folds", "2"],
 }
 
 
@@ -286,4 +286,4 @@ def test_bad_choices(tmp_path, monkeypatch):
     keep_embeddings(tmp_path)
     monkeypatch.setenv(EMBEDDINGS_BYTES, "2GB")
     with pytest.raises(SpecError, match="EVALIGN_EMBEDDINGS_BYTES=2GB: expected a number"):
-        open_encoder(EncoderChoice("fake"))
+        open_encoder(EncoderSpec("fake"))

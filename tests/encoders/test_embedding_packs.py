@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from evalign.encoders import pack_folder
+from evalign.encoders import embedding_store
 from evalign.encoders.embedding_store import remove_least_recently_used
 from evalign.encoders.fake import FakeEncoder
 from evalign.encoders.safetensors_headers import file_tensors
@@ -74,7 +74,8 @@ def test_a_pack_cut_short_is_a_miss(small, caplog):
     whole = pack.read_bytes()
     for length in {*range(0, len(whole), 13), 7, 8, 9, len(whole) - 1}:
         assert damaged(pack, whole[:length], caplog), length
-    assert damaged(pack, whole + b"more", caplog) == []
+    assert damaged(pack, whole + b"more", caplog)  # the format allows no bytes behind the tensors
+    assert damaged(pack, whole, caplog) == []
 
 
 def tensors(change):
@@ -187,13 +188,13 @@ def test_text_that_a_tokenizer_now_cuts_otherwise_is_a_miss(small):
 
 WRITER = """
 import sys
-from evalign.encoders import pack_folder
+from evalign.encoders import embedding_store
 from evalign.encoders.embedding_store import remove_least_recently_used
-from evalign.encoders.pack_folder import CachedEncoder
+from evalign.encoders.embedding_store import CachedEncoder
 from evalign.encoders.fake import FakeEncoder
-from evalign.encoders.pack_folder import PackFolder
+from evalign.encoders.embedding_store import PackFolder
 from pathlib import Path
-pack_folder.LEAST_BYTES = 1
+embedding_store.MIN_PACK_BYTES = 1
 root, start, stop, most = Path(sys.argv[1]), *map(int, sys.argv[2:])
 encoder = CachedEncoder(FakeEncoder((2,)), PackFolder(root, {"weights": "test"}, 1, most))
 for number in range(start, stop):
@@ -255,13 +256,13 @@ def test_killed_at_any_time_it_leaves_a_usable_folder(tmp_path, caplog):
 def test_killed_in_the_middle_of_a_pack(tmp_path, caplog):
     killed = """
 import os, sys
-from evalign.encoders import vector_pack
-save = vector_pack.save
+from evalign.encoders import embedding_store
+save = embedding_store.save
 def half_saved(tensors):
     [part] = __import__("pathlib").Path(sys.argv[1]).glob("*/.pack-*.part")
     part.write_bytes(save(tensors)[:100])
     os.kill(os.getpid(), 9)
-vector_pack.save = half_saved
+embedding_store.save = half_saved
 """
     process = subprocess.run([sys.executable, "-c", killed + WRITER, str(tmp_path), "0", "9", "9999"])
     assert process.returncode == -signal.SIGKILL
@@ -292,7 +293,7 @@ def test_threads_share_one(tiny, tmp_path):
 
 
 def test_the_oldest_packs_go_first(tmp_path, monkeypatch):
-    monkeypatch.setattr(pack_folder, "LEAST_BYTES", 1)
+    monkeypatch.setattr(embedding_store, "MIN_PACK_BYTES", 1)
     foreign = [tmp_path / "model" / "model.safetensors", tmp_path / "embeddings-mine" / "notes.safetensors"]
     for file in foreign:
         file.parent.mkdir()
@@ -316,7 +317,7 @@ def test_the_oldest_packs_go_first(tmp_path, monkeypatch):
 
 
 def test_a_pack_that_was_read_stays_longer_than_a_newer_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(pack_folder, "LEAST_BYTES", 1)
+    monkeypatch.setattr(embedding_store, "MIN_PACK_BYTES", 1)
     writer = cached(FakeEncoder((2,)), tmp_path)
     for place, text in enumerate(["first", "second", "third"]):
         writer.encode([text])
@@ -338,7 +339,7 @@ def test_what_is_larger_than_the_bound_is_not_kept(tmp_path, caplog):
 
 
 def test_packs_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(pack_folder, "PACK_BYTES", 5000)
+    monkeypatch.setattr(embedding_store, "PACK_BYTES", 5000)
     texts = [f"text number {number}" for number in range(100)]
     encoder = cached(FakeEncoder((2,)), tmp_path)
     assert_same(encoder.encode(texts), FakeEncoder((2,)).encode(texts))
@@ -355,7 +356,7 @@ def test_a_folder_that_cannot_be_made(tmp_path, caplog):
         assert_same(encoder.encode(SMALL), FakeEncoder((2,)).encode(SMALL))
         encoder.folder.flush()
     [record] = caplog.records
-    assert "vectors are not kept" in record.getMessage()
+    assert "vectors are not stored" in record.getMessage()
 
 
 def test_a_folder_that_can_only_be_read(caplog):
@@ -388,11 +389,11 @@ def test_a_full_disk_stops_the_keeping_and_not_the_scoring(tmp_path):
     """No file may grow beyond 2,000 bytes: a write fails in its middle, as it does when the disk is full."""
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
     done = subprocess.run(
-        [sys.executable, "-c", limited + WRITER.replace("LEAST_BYTES = 1", "LEAST_BYTES = 1500"),
+        [sys.executable, "-c", limited + WRITER.replace("MIN_PACK_BYTES = 1", "MIN_PACK_BYTES = 1500"),
          str(tmp_path), "0", "40", "99999"],
         capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     [line] = done.stderr.splitlines()
-    assert "vectors are not kept" in line
+    assert "vectors are not stored" in line
     assert list(tmp_path.glob("*/*")) == []  # nothing half written is left

@@ -9,10 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from evalign.encoders.layers import parse_layers
-from evalign.encoders.loading import EncoderChoice, open_encoder
-from evalign.encoders.pinned_models import tuned_layers
-from evalign.encoders.vector_cache import EmbeddingMemory
+from evalign.encoders.loading import EmbeddingMemory, EncoderSpec, open_encoder, parse_layers
+from evalign.encoders.weights import tuned_layers
 from evalign.errors import LayerError, SpecError, WeightsError
 from tiny_models import SENTENCES, open_ort
 
@@ -36,7 +34,7 @@ def test_the_tuned_layers_are_those_of_bert_score():
 
 def test_an_untuned_model_gets_three_quarters_of_its_depth(tiny):
     for family in ("bert", "distilbert", "albert"):  # distilbert writes n_layers
-        assert open_encoder(EncoderChoice(str(tiny(family)))).encoder.layers == (2,)
+        assert open_encoder(EncoderSpec(str(tiny(family)))).encoder.layers == (2,)
 
 
 @pytest.mark.parametrize(
@@ -49,12 +47,12 @@ def test_an_untuned_model_gets_three_quarters_of_its_depth(tiny):
 )
 def test_backends_that_do_not_go_together(tiny, choice, said):
     with pytest.raises(SpecError, match=said):
-        open_encoder(EncoderChoice(str(tiny("bert")), **choice))
+        open_encoder(EncoderSpec(str(tiny("bert")), **choice))
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_half_precision_goes_to_torch_and_stays_near(tiny, precision):
-    half = open_encoder(EncoderChoice(str(tiny("bert")), "2", precision)).encode(SENTENCES[:2])
+    half = open_encoder(EncoderSpec(str(tiny("bert")), "2", precision)).encode(SENTENCES[:2])
     full = open_ort(tiny("bert"), (2,)).encode(SENTENCES[:2])
     for text, one in zip(SENTENCES, full, strict=False):
         assert half[text].vectors.dtype == np.float32
@@ -69,8 +67,8 @@ class Watch(importlib.abc.MetaPathFinder):
         if name == "onnxruntime":
             print(os.environ.get("ORT_DISABLE_TELEMETRY"))
 sys.meta_path.insert(0, Watch())
-from evalign.encoders.loading import EncoderChoice, open_encoder
-open_encoder(EncoderChoice(sys.argv[1])).encode(["a text"])
+from evalign.encoders.loading import EncoderSpec, open_encoder
+open_encoder(EncoderSpec(sys.argv[1])).encode(["a text"])
 """
 
 
@@ -82,16 +80,16 @@ def test_onnx_runtime_is_loaded_with_its_telemetry_off(tiny):
 
 
 def test_an_encoder_is_opened_once_per_choice(tiny):
-    choice = EncoderChoice(str(tiny("bert")), "1")
+    choice = EncoderSpec(str(tiny("bert")), "1")
     assert open_encoder(choice) is open_encoder(choice)
 
 
 def test_a_checkpoint_written_anew_is_another_model(tiny, tmp_path):
     directory = shutil.copytree(tiny("bert"), tmp_path / "checkpoint")
-    before = open_encoder(EncoderChoice(str(directory), "2"))
-    assert open_encoder(EncoderChoice(str(directory), "2")) is before
+    before = open_encoder(EncoderSpec(str(directory), "2"))
+    assert open_encoder(EncoderSpec(str(directory), "2")) is before
     shutil.copy(tiny("bert", hidden_act="relu", initializer_range=0.5) / "model.safetensors", directory)
-    after = open_encoder(EncoderChoice(str(directory), "2"))
+    after = open_encoder(EncoderSpec(str(directory), "2"))
     assert after is not before
     assert after.encoder.name != before.encoder.name
 
@@ -99,7 +97,7 @@ def test_a_checkpoint_written_anew_is_another_model(tiny, tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"num_hidden_layers": "3"}, "wrong kind"),
+        ({"num_hidden_layers": "3"}, "wrong type"),
         ({"num_attention_heads": 0}, "0 heads"),
         ({"pad_token_id": "x"}, "pad_token_id"),
     ],
@@ -109,7 +107,7 @@ def test_a_config_with_a_value_of_the_wrong_kind(tiny, tmp_path, change, said):
     config = json.loads((directory / "config.json").read_text())
     (directory / "config.json").write_text(json.dumps(config | change))
     with pytest.raises(WeightsError, match=said):
-        open_encoder(EncoderChoice(str(directory), "1"))
+        open_encoder(EncoderSpec(str(directory), "1"))
 
 
 def test_remembered_texts_are_not_run_again(tiny):

@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="pip install 'evalign[torch]'")
 
-from evalign.encoders.lstm.cell import GATES, CellWeights, pooled, states, step, steps  # noqa: E402
+from evalign.research.lstm.encoder import GATES, CellWeights, pooled, states, step, steps  # noqa: E402
 
 WIDTH, SIZE = 7, 5
 TORCH_ORDER = ("input", "forget", "candidate", "output")

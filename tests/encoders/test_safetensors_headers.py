@@ -7,7 +7,7 @@ import struct
 import pytest
 from safetensors.torch import load_file, save_file
 
-from evalign.encoders.safetensors_headers import tensor_places, weight_files
+from evalign.encoders.safetensors_headers import tensor_locations, weight_files
 from evalign.errors import EvalignError, LayerError, ModelError, UnsupportedModelError, WeightsError
 from tiny_models import DEPTH, edit_json, open_ort, open_torch
 
@@ -40,21 +40,44 @@ DAMAGED = {
     "offsets before the file": packed({"a": ENTRY | {"data_offsets": [-16, 0]}}),
     "offsets reversed": packed({"a": ENTRY | {"data_offsets": [16, 0]}}),
     "size unlike shape": packed({"a": ENTRY | {"shape": [2, 3]}}),
+    "half a byte in one": packed({"a": {"dtype": "F4", "shape": [1], "data_offsets": [0, 1]}}, bytes(1)),
+    "four bits in sixteen bytes": packed({"a": {"dtype": "F4", "shape": [2], "data_offsets": [0, 16]}}),
+    "six bits in sixteen bytes": packed({"a": {"dtype": "F6_E2M3", "shape": [4], "data_offsets": [0, 16]}}),
     "cut short": packed({"a": ENTRY}, bytes(15)),
+    "two tensors overlap": packed({"a": ENTRY, "b": ENTRY | {"data_offsets": [8, 24]}}, bytes(24)),
+    "two tensors are one": packed({"a": ENTRY, "b": ENTRY}),
+    "a hole between tensors": packed({"a": ENTRY, "b": ENTRY | {"data_offsets": [20, 36]}}, bytes(36)),
+    "a hole before the first": packed({"a": ENTRY | {"data_offsets": [4, 20]}}, bytes(20)),
+    "bytes behind the last": packed({"a": ENTRY}, bytes(17)),
+    "a name twice": packed(b'{"a": %b, "a": %b}' % (json.dumps(ENTRY).encode(), json.dumps(ENTRY).encode())),
 }
 
 
 def test_an_undamaged_file_of_this_form_is_read(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(packed({"__metadata__": {"format": "pt"}, "a": ENTRY}))
-    (place,) = tensor_places(tmp_path).values()
+    (place,) = tensor_locations(tmp_path).values()
     assert (place.shape, place.length, place.read().tolist()) == ((2, 2), 16, [[0, 0], [0, 0]])
+
+
+@pytest.mark.parametrize(("dtype", "items", "size"), [("F4", 6, 3), ("F6_E2M3", 8, 6), ("F6_E3M2", 4, 3), ("F4", 0, 0)])
+def test_items_of_less_than_a_byte_fill_whole_bytes(tmp_path, dtype, items, size):
+    header = {"a": {"dtype": dtype, "shape": [items], "data_offsets": [0, size]}}
+    (tmp_path / "model.safetensors").write_bytes(packed(header, bytes(size)))
+    assert [place.length for place in tensor_locations(tmp_path).values()] == [size]
+
+
+def test_tensors_may_be_listed_in_any_order_and_be_empty(tmp_path):
+    header = {"b": ENTRY | {"data_offsets": [16, 32]}, "a": ENTRY}
+    header |= {"none": {"dtype": "F32", "shape": [0, 2], "data_offsets": [16, 16]}}
+    (tmp_path / "model.safetensors").write_bytes(packed(header, bytes(32)))
+    assert {name: place.length for name, place in tensor_locations(tmp_path).items()} == {"a": 16, "b": 16, "none": 0}
 
 
 @pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
 def test_damaged_files(tmp_path, content):
     (tmp_path / "model.safetensors").write_bytes(content)
     with pytest.raises(WeightsError, match=r"model\.safetensors: damaged"):
-        tensor_places(tmp_path)
+        tensor_locations(tmp_path)
 
 
 @pytest.mark.parametrize("share", [0, 0.001, 0.1, 0.5, 0.999])

@@ -13,13 +13,11 @@ import torch
 import transformers
 
 import evalign
-from evalign.encoders.base import Reading
-from evalign.encoders.batching import out_of_memory
+from evalign.encoders.base import EncodeOptions, out_of_memory, plan_windows
 from evalign.encoders.families import depth
-from evalign.encoders.loading import EncoderChoice, open_encoder
+from evalign.encoders.loading import EncoderSpec, open_encoder
 from evalign.encoders.tokenizer import Tokenizer
 from evalign.encoders.torch_hf import TorchEncoder, torch_threads
-from evalign.encoders.windows import plan_windows
 from evalign.errors import LayerError, ModelError, TextTooLongError, UnsupportedModelError, WeightsError
 from evalign.testing import check_metric
 from tiny_models import DEPTH, POSITIONS, SENTENCES, distance, edit_json, open_torch, read_json
@@ -152,14 +150,14 @@ def test_causal_models_see_the_left_context_only(tiny_torch, family):
 @pytest.mark.parametrize("family", ENCODERS)
 def test_layers_by_list_last_and_all(tiny_torch, family):
     directory = str(tiny_torch(family))
-    every = open_encoder(EncoderChoice(directory, "all")).encode(SENTENCES[:2])
+    every = open_encoder(EncoderSpec(directory, "all")).encode(SENTENCES[:2])
     for choice, layers in (("last", (DEPTH,)), ("2+0", (2, 0)), ("1", (1,))):
-        memory = open_encoder(EncoderChoice(directory, choice))
+        memory = open_encoder(EncoderSpec(directory, choice))
         assert memory.encoder.layers == layers
         for text, one in memory.encode(SENTENCES[:2]).items():
             np.testing.assert_allclose(one.vectors, every[text].vectors[list(layers)], atol=1e-5)
     with pytest.raises(LayerError, match=f"0 .* to {DEPTH}"):
-        open_encoder(EncoderChoice(directory, str(DEPTH + 1)))
+        open_encoder(EncoderSpec(directory, str(DEPTH + 1)))
 
 
 @pytest.mark.parametrize("family", [*ENCODERS, "marian"])
@@ -170,7 +168,7 @@ def test_depth_is_read_from_every_familys_config(tiny_torch, family):
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_half_precision_stays_near(tiny_torch, precision):
-    half, full = (open_encoder(EncoderChoice(str(tiny_torch("t5")), "2", prec)) for prec in (precision, "fp32"))
+    half, full = (open_encoder(EncoderSpec(str(tiny_torch("t5")), "2", prec)) for prec in (precision, "fp32"))
     one, other = (memory.encode(SENTENCES[:1])[SENTENCES[0]] for memory in (half, full))
     assert half.encoder.precision == precision
     assert one.vectors.dtype == np.float32
@@ -241,7 +239,7 @@ def test_other_failures_are_not_taken_for_a_lack_of_memory(tiny_torch, monkeypat
 
 
 def open_directory(directory: Path) -> TorchEncoder:
-    return TorchEncoder(directory, read_json(directory / "config.json"), None, Reading())
+    return TorchEncoder(directory, read_json(directory / "config.json"), None, EncodeOptions())
 
 
 def test_an_unknown_architecture_is_said(tiny_torch, tmp_path):

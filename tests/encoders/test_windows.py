@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalign.encoders.windows import plan_windows
+from evalign.encoders.base import plan_windows
 from evalign.errors import ModelError, TextTooLongError
 from tiny_models import FAMILIES, SENTENCES, open_ort
 

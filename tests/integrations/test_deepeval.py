@@ -1,4 +1,4 @@
-"""`EvalignMetric` inside deepeval: evalign's own numbers, thresholds, and deepeval's errors with our sentences."""
+"""The deepeval metric: evalign's own numbers, thresholds, and deepeval's errors with our sentences."""
 
 import os
 
@@ -13,9 +13,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
 def made(*given, **options):
-    from evalign.integrations.deepeval import EvalignMetric
+    from evalign.integrations.deepeval import EvalignDeepEvalMetric
 
-    return EvalignMetric(*given, **options)
+    return EvalignDeepEvalMetric(*given, **options)
 
 
 def case(candidate, reference=None, source="asked"):

@@ -8,9 +8,9 @@ import pytest
 from integration_rows import BAD_NAMES, BAD_ROWS, CANDIDATES, NOT_A_NUMBER, REFERENCES, SEVERAL, SOURCES, documented
 
 import evalign
-from evalign.encoders.lstm.file import demonstration_file
-from evalign.metrics.registry import METRICS
-from evalign.types import Report
+from evalign.core import Report
+from evalign.core.registry import metric_names
+from evalign.research.lstm.encoder import demonstration_file
 
 pytestmark = pytest.mark.slow  # evaluate and datasets take seconds to load
 
@@ -65,7 +65,7 @@ def test_evaluates_own_conditions_for_a_module_hold(load):
     assert ran.attempted > 1
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", metric_names())
 def test_every_metric_loads_says_what_it_is_and_gives_evaligns_own_numbers(load, name):
     module = load(name)
     assert module.description.startswith(f"{name}: ")
@@ -107,7 +107,7 @@ def test_rows_may_come_one_by_one(load):
     assert module.compute()["score"] == evalign.metric("chrf").score(CANDIDATES, REFERENCES)["score"].tolist()
 
 
-@pytest.mark.parametrize(("predictions", "references", "said"), [*BAD_ROWS, ([], [], "no rows to judge")],
+@pytest.mark.parametrize(("predictions", "references", "said"), [*BAD_ROWS, ([], [], "no rows to score")],
                          ids=[*BAD_NAMES, "nothing"])  # fmt: skip
 def test_bad_input_is_a_value_error_with_our_sentence(load, predictions, references, said):
     module = load("rouge1")

@@ -44,7 +44,7 @@ def test_bad_input_is_a_value_error_with_our_sentence(candidates, references, sa
 
 
 def test_no_rows_and_what_does_not_exist():
-    with pytest.raises(ValueError, match="no rows to judge"):
+    with pytest.raises(ValueError, match="no rows to score"):
         harness_metric("rouge1")[1]([])
     with pytest.raises(ValueError, match="did you mean"):
         harness_metric("bertscor")

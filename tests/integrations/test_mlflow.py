@@ -50,7 +50,7 @@ def test_a_field_and_sources():
     assert rows == pytest.approx(report["recall"].tolist(), abs=1e-9)
 
 
-@pytest.mark.parametrize(("candidates", "references", "said"), [*BAD_ROWS, ([], [], "no rows to judge")],
+@pytest.mark.parametrize(("candidates", "references", "said"), [*BAD_ROWS, ([], [], "no rows to score")],
                          ids=[*BAD_NAMES, "nothing"])  # fmt: skip
 def test_bad_input_is_mlflows_error_with_our_sentence(candidates, references, said):
     with pytest.raises(mlflow.exceptions.MlflowException, match=said) as raised:

@@ -1,4 +1,4 @@
-"""`EvalignMetric`: inside torchmetrics the numbers are evalign's own, over updates, resets, pickles and processes."""
+"""The torchmetrics metric: its numbers are evalign's own, over updates, resets, pickles and processes."""
 
 import os
 import pickle
@@ -23,9 +23,9 @@ def installed():
 
 
 def metric(spec, **options):
-    from evalign.integrations.torchmetrics import EvalignMetric
+    from evalign.integrations.torchmetrics import EvalignTorchMetric
 
-    return EvalignMetric(spec, **options)
+    return EvalignTorchMetric(spec, **options)
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -81,11 +81,11 @@ def test_nothing_to_judge_and_metrics_that_do_not_exist():
 
 WORKER = """
 import sys, torch.distributed as dist
-from evalign.integrations.torchmetrics import EvalignMetric
+from evalign.integrations.torchmetrics import EvalignTorchMetric
 rank, store, batches = int(sys.argv[1]), sys.argv[2], eval(sys.argv[3])
 dist.init_process_group("gloo", init_method="file://" + store, rank=rank, world_size=2)
-metric = EvalignMetric("bleu", segments=False)
-rows = EvalignMetric("rouge1", segments=True)
+metric = EvalignTorchMetric("bleu", segments=False)
+rows = EvalignTorchMetric("rouge1", segments=True)
 for one in (metric, rows):
     for batch in batches[rank]:
         one.update(*batch)

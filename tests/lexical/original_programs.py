@@ -11,8 +11,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalign.metrics.lexical.meteor.data_files import find_meteor_files
-from evalign.metrics.lexical.rouge.word_lists import EXCEPTIONS, SCRIPT, STOP_WORDS, wheel_file
+from evalign.metrics.lexical.meteor.paraphrases import find_meteor_files
+from evalign.metrics.lexical.rouge.words import EXCEPTIONS, SCRIPT, STOP_WORDS, wheel_file
 
 Numbers = dict[str, dict[str, list[float]]]
 NUMBER = r"([\d.]+)"

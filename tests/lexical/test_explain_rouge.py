@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 import evalign
-from evalign.render.explain.rouge.screens import explain_rouge
-from evalign.testing.sample import make_text
+from evalign.render.explain.rouge import explain_rouge
+from evalign.testing.trial import make_text
 
 SPECS = [
     *(f"rouge{order}" for order in range(1, 10)), "rougeL", "rougeL(mode=rouge155)", "rougeLsum", "rougeMEAD", "rougeW",

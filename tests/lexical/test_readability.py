@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 import evalign
 from evalign.errors import SpecError
-from evalign.metrics.lexical.readability import TextCounts, text_counts, words_of
-from evalign.text.syllables import count_syllables, textstat_syllables
+from evalign.metrics.lexical.readability import TextCounts, count_syllables, text_counts, textstat_syllables, words_of
 
 textstat = pytest.importorskip("textstat", reason="textstat is the oracle here")
 
@@ -158,7 +157,7 @@ def test_textstat_without_its_dictionary_says_what_to_do(monkeypatch: pytest.Mon
 
 
 def test_signature() -> None:
-    assert str(evalign.metric("smog").scorer().signature) == f"smog|syll:rules|v:{evalign.__version__}"
-    assert evalign.metric("smog|syll:rules|v:0.1.0") == evalign.metric("smog")
-    with pytest.raises(SpecError, match="'syll' is missing"):
+    assert str(evalign.metric("smog").scorer().signature) == f"smog|syll:rules|spec:smog|v:{evalign.__version__}"
+    assert evalign.metric("smog|syll:rules|spec:smog|v:0.1.0") == evalign.metric("smog")
+    with pytest.raises(SpecError, match="'spec' is missing"):
         evalign.metric("fkgl|v:0.1.0")

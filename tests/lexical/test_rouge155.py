@@ -15,12 +15,11 @@ from golden_sets import GOLDEN, OWN, RougeSet, golden_files, own_rouge_set, read
 from original_programs import RougeScript
 
 import evalign
+from evalign.core import Row, Segment
 from evalign.errors import MissingExtraError, TextTooLongError
-from evalign.metrics.lexical.rouge import word_lists
-from evalign.metrics.lexical.rouge.bootstrap import Bootstrap, resampled_sums
-from evalign.metrics.lexical.rouge.reading import ReadingOptions, normaliser
-from evalign.metrics.lexical.rouge.word_lists import lexicon
-from evalign.types import Row, Segment
+from evalign.metrics.lexical.rouge import words as word_lists
+from evalign.metrics.lexical.rouge.scoring import Bootstrap, resampled_sums
+from evalign.metrics.lexical.rouge.words import ReadingOptions, lexicon, normaliser
 
 FIELDS = {"R": "recall", "P": "precision", "F": "f1"}
 EDGE = RougeSet(OWN, "edge")
@@ -36,7 +35,7 @@ def spec_of(metric: str, args: list[str]) -> str:
         if arg in flags:
             options.update([flags[arg]])
         elif arg == "-f":
-            options["multiref"] = {"A": "average", "B": "best"}[next(remaining)]
+            options["multiref"] = {"A": "pooled", "B": "max-recall"}[next(remaining)]
         else:
             value = next(remaining)
             options |= {values[arg]: value} if arg in values else {}

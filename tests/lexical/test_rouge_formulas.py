@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import evalign
-from evalign.metrics.lexical.rouge.formula import Line, run_weight, share, worth
+from evalign.metrics.lexical.rouge.counts import LineWeight, run_weight, share, worth
 
 CHANCE = random.Random(7)
 CANDIDATES = [" ".join(CHANCE.choices("abc", k=CHANCE.randrange(3, 12))) for _ in range(40)]
@@ -42,7 +42,7 @@ def highest_recall(candidate: str, references: list[str], n: int) -> list[float]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-@pytest.mark.parametrize(("rule", "by_hand"), [("average", pooled), ("max-recall", highest_recall)])
+@pytest.mark.parametrize(("rule", "by_hand"), [("pooled", pooled), ("max-recall", highest_recall)])
 def test_several_references(rule: str, by_hand, n: int) -> None:
     report = evalign.metric(f"rouge{n}(multiref={rule})").score(CANDIDATES, REFERENCES)
     expected = [by_hand(text, references, n) for text, references in zip(CANDIDATES, REFERENCES, strict=True)]
@@ -55,14 +55,14 @@ def test_several_references(rule: str, by_hand, n: int) -> None:
     ("spec", "expected"),
     [
         # Hits 2 and 3 of 2 and 5 reference words; the candidate's 4 words count twice.
-        ("rouge1(multiref=average)", [5 / 8, 5 / 7, 2 / 3]),
+        ("rouge1(multiref=pooled)", [5 / 8, 5 / 7, 2 / 3]),
         ("rouge1(multiref=max-recall)", [2 / 4, 2 / 2, 2 / 3]),
         ("rouge1(multiref=best)", [2 / 4, 2 / 2, 2 / 3]),
-        ("rougeL(multiref=average)", [5 / 8, 5 / 7, 2 / 3]),
+        ("rougeL(multiref=pooled)", [5 / 8, 5 / 7, 2 / 3]),
         # Pairs of words: 1 of 1 and 3 of 10, of 6 each time; with single words 3 of 3 and 6 of 15, of 10.
-        ("rougeS(multiref=average)", [4 / 12, 4 / 11, f1(4 / 12, 4 / 11)]),
-        ("rougeSU(multiref=average)", [9 / 20, 9 / 18, f1(9 / 20, 9 / 18)]),
-        ("rougeMEAD(multiref=average)", [5 / 8, 5 / 7, 2 / 3]),
+        ("rougeS(multiref=pooled)", [4 / 12, 4 / 11, f1(4 / 12, 4 / 11)]),
+        ("rougeSU(multiref=pooled)", [9 / 20, 9 / 18, f1(9 / 20, 9 / 18)]),
+        ("rougeMEAD(multiref=pooled)", [5 / 8, 5 / 7, 2 / 3]),
         ("rougeMEAD(multiref=max-recall)", [2 / 4, 2 / 2, 2 / 3]),
     ],
 )
@@ -72,7 +72,7 @@ def test_tables_of_two_references(spec: str, expected: list[float]) -> None:
 
 
 def test_an_empty_reference_adds_nothing_to_pooled_recall() -> None:
-    report = evalign.metric("rouge1(multiref=average)").score(["a b"], [["a c", "?"]])
+    report = evalign.metric("rouge1(multiref=pooled)").score(["a b"], [["a c", "?"]])
     assert [values[0] for values in report] == pytest.approx([1 / 4, 1 / 2, 1 / 3])
 
 
@@ -106,7 +106,7 @@ def test_a_run_is_worth_more_than_its_parts(weight: str) -> None:
 def test_a_line_has_one_form() -> None:
     assert str(evalign.metric("rougeW(weight=1.0k-0.50)")) == "rougeW(weight=k-0.5)"
     assert evalign.RougeW(weight="02k-1") == evalign.metric("rougeW(weight=2k-1)")
-    assert run_weight("2k-0.00001") == Line(2.0, 0.00001)
+    assert run_weight("2k-0.00001") == LineWeight(2.0, 0.00001)
     assert evalign.RougeW(weight=2) == evalign.metric("rougeW(weight=2.0)")
 
 

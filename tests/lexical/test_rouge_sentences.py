@@ -132,13 +132,6 @@ def test_signatures_say_what_was_used(spec: str, used: str, printed: str) -> Non
     assert report.flags == ({} if used != "lines" else {"one-sentence": 1})
 
 
-def test_a_signature_from_before_gives_the_numbers_from_before() -> None:
-    signature = evalign.metric("rougeLsum").score(*PAIR).signature.replace("sentences:auto", "sentences:lines")
-    assert evalign.metric(signature) == evalign.metric("rougeLsum(sentences=lines)")
-    as_one, by_sentence = (evalign.metric(spec).score(*PAIR)["f1"][0] for spec in (signature, "rougeLsum"))
-    assert (as_one, by_sentence) == (0.75, 1.0)
-
-
 def test_one_sentence_among_several_references() -> None:
     report = evalign.metric("rougeMEAD").score(
         ["a b", "a b", "a b", "?"], [["a b", "one bee. one cow."], ["a b", ""], ["a b"], ["a"]]

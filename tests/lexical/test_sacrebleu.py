@@ -17,11 +17,10 @@ from sacrebleu.metrics.base import Metric as PeerMetric
 
 import evalign
 from evalign.analysis.scoring import score_source
+from evalign.core import Row
+from evalign.core.metric import Metric
 from evalign.errors import InputError, SpecError, TextTooLongError
-from evalign.metrics.base import Metric
-from evalign.metrics.lexical.sacrebleu_adapter import SacrebleuScoring
-from evalign.metrics.lexical.sacrebleu_metrics import BY_LANGUAGE
-from evalign.types import Row
+from evalign.metrics.lexical.sacrebleu_metrics import BY_LANGUAGE, TOKENISERS, SacrebleuScoring
 
 GOLDEN = golden_files("sacrebleu.json", "sacrebleu/sacrebleu.json")
 
@@ -111,11 +110,34 @@ def test_private_methods_are_as_the_adapter_expects(kind: type[PeerMetric], name
 
 
 def golden_metric(run: dict[str, Any]) -> Metric:
-    """The run's signature rebuilds the metric; chrF's beta stands in its label."""
+    """The metric of a run, from sacrebleu's signature; chrF's beta stands in the run's label."""
+    pinned = dict(entry.split(":", 1) for entry in run["signature"].split("|"))
     name = re.match("[A-Za-z]+", run["metric"])
     assert name
-    beta = "|beta:3" if "beta3" in run["metric"] else ""
-    return evalign.metric(f"{name[0].lower()}|{run['signature']}{beta}")
+    if name[0] == "BLEU":
+        method, _, value = pinned["smooth"].rstrip("]").partition("[")
+        return evalign.BLEU(
+            tokenize=next(known for known in TOKENISERS if pinned["tok"].startswith(known)),
+            lowercase=pinned["case"] == "lc",
+            smooth_method=method,
+            smooth_value=value or None,
+            effective_order=pinned["eff"] == "yes",
+        )
+    if name[0] == "TER":
+        return evalign.TER(
+            normalized=pinned["norm"] == "yes",
+            no_punct=pinned["punct"] == "no",
+            asian_support=pinned["asian"] == "yes",
+            case_sensitive=pinned["case"] == "mixed",
+        )
+    return evalign.ChrF(
+        char_order=int(pinned["nc"]),
+        word_order=int(pinned["nw"]),
+        beta=3 if "beta3" in run["metric"] else 2,
+        lowercase=pinned["case"] == "lc",
+        whitespace=pinned["space"] == "yes",
+        eps_smoothing=pinned["eff"] == "no",
+    )
 
 
 @pytest.mark.parametrize("file", GOLDEN)
@@ -288,8 +310,8 @@ def test_ter_refuses_a_row_alone() -> None:
         ("ter(limit=0)", "at least 1"),
         ("bleu(trg_lang=Chinese)", "code of a language"),
         ("bleu(trg_lang=zh, tokenize=intl)", "stands for tokenize=zh; give one"),
-        ("bleu|case:lc", "'smooth' is missing"),
-        ("ter|case:lc", "'norm' is missing"),
+        ("bleu|case:lc", "'spec' is missing"),
+        ("ter|case:lc", "'spec' is missing"),
     ],
 )
 def test_bad_options(spec: str, message: str) -> None:

@@ -225,5 +225,5 @@ def test_signature() -> None:
         "sari(formula=script, deletion=precision, legacy=true)",
     ):
         assert str(evalign.metric(str(evalign.metric(spec).scorer().signature))) == spec
-    with pytest.raises(SpecError, match="'formula' is missing"):
+    with pytest.raises(SpecError, match="'spec' is missing"):
         evalign.metric("sari|v:0.1.0")

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from evalign.matching.base import Matched, Matching
+from evalign.matching.base import Matching, MatchResult
 from evalign.metrics.lisascore import LiSAScore
 
 
@@ -14,7 +14,7 @@ from evalign.metrics.lisascore import LiSAScore
 class Solved:
     """A result with its notes by name."""
 
-    matched: Matched
+    matched: MatchResult
 
     @property
     def cells(self) -> Any:
@@ -35,9 +35,9 @@ class Assigner:
     def __init__(self, method: str = "exact", preset: str = "paper", strict: bool = False, **settings: Any) -> None:
         self.method, self.preset, self.strict = method, preset, strict
         metric = LiSAScore(method=method, preset=preset, strict=strict, eps=settings.pop("eps", 0.01))
-        known = {setting.name for setting in dataclasses.fields(metric.matcher)}
+        known = {setting.name for setting in dataclasses.fields(metric.pipeline().matching)}
         own = {name: value for name, value in settings.items() if name in known}
-        self.matching: Matching = dataclasses.replace(metric.matcher, **own)
+        self.matching: Matching = dataclasses.replace(metric.pipeline().matching, **own)
 
     def __call__(self, similarity: Any, masks: Any = None) -> Solved:
         return Solved(self.matching.solve(similarity, masks=masks))

@@ -18,9 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from evalign.matching.assignment import recursion
-from evalign.matching.assignment.recursion import sharpened
+from evalign.matching import recursion
 from evalign.matching.base import cell_values
+from evalign.matching.exact import Exact
+from evalign.matching.recursion import sharpened
 
 # (method, preset) -> factor, rounds; None: as many rounds as the short side has tokens.
 RECURSIONS = {
@@ -471,3 +472,14 @@ def test_exact_takes_the_nearest_of_all_best_assignments():
 
 def one_hot(place, count):
     return [index == place for index in range(count)]
+
+
+@pytest.mark.parametrize(("size", "shift"), [(2, 1), (3, 1), (5, 2), (13, 6)])
+def test_one_step_of_the_grid_outweighs_all_distances(size, shift):
+    """Only the diagonal, and the cells `shift` beside it, can be assigned: the farther ones are better by one step."""
+    matrix = np.full((size, size), -1.0)
+    rows = np.arange(size)
+    matrix[rows, rows] = matrix[rows, (rows + shift) % size] = 0.5
+    assert Exact().solve(matrix).cells.argmax(1).tolist() == rows.tolist()
+    matrix[0, shift] += 2.0**-20
+    assert Exact().solve(matrix).cells.argmax(1).tolist() == ((rows + shift) % size).tolist()

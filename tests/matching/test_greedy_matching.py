@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from evalign.matching.aggregate import f1, weighted_mean
+from evalign.core import Embedded, Tokens
+from evalign.matching.base import f1, weighted_mean
 from evalign.matching.greedy import Greedy
 from evalign.matching.similarity import bands, similarity
-from evalign.types import Embedded, Tokens
+from evalign.matching.ties import partners
 
 MATRIX = np.array([[0.9, 0.1, 0.3], [0.2, 0.4, 0.8]])
 MATRICES = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=7), elements=st.floats(-1, 1))
@@ -123,3 +124,13 @@ def test_bands_are_the_matrix_in_pieces(rows, columns, layers, cells):
         pieces = list(bands(one, other))
     assert all(piece.shape[0] == 1 or piece.size <= cells for piece in pieces)
     np.testing.assert_allclose(np.concatenate(pieces), similarity(one, other), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"), [((3, 3), [0, 1, 2]), ((2, 4), [0, 2]), ((4, 2), [0, 0, 1, 1]), ((2, 0), [-1, -1])]
+)
+def test_of_equal_selected_cells_the_nearest_position_is_the_partner(shape, expected):
+    """Position i of n is nearest to position i m / n of m; of two as near, the first."""
+    assert partners(np.ones(shape), np.ones(shape, dtype=bool)).tolist() == expected
+    if shape[1]:
+        assert partners(np.eye(*shape), np.zeros(shape, dtype=bool)).tolist() == [-1] * shape[0]

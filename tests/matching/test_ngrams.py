@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from evalign.errors import InputError, SpecError
-from evalign.matching.ngrams import cosines, ngrams
+from evalign.matching.similarity import cosines, ngrams
 
 VECTORS = np.array([[1.0, 0], [0, 1], [4, 4]])
 TEXTS = st.tuples(st.integers(1, 3), st.integers(1, 8)).flatmap(

@@ -13,7 +13,7 @@ import pytest
 
 from evalign.errors import SpecError
 from evalign.matching.base import Matching
-from evalign.matching.registry import MATCHINGS, every_name, matching_class, parse
+from evalign.matching.registry import MATCHINGS, all_matchings, matching_class, parse
 
 NAMES = [
     "greedy",
@@ -49,6 +49,8 @@ WRONG = (
     "transport=exact,fraction=x",
     "auction,eps=",
     "auction,eps=x",
+    "auction,rounds=3",
+    "auction,a=3",
     "recursive-argmax,mene",
 )
 
@@ -90,11 +92,11 @@ def test_one_pair_and_a_padded_batch_are_solved_alike(name, library):
             assert float(inside.cost) == pytest.approx(alone.cost)
 
 
-def test_every_name_leads_to_its_class():
-    for name in every_name():
+def test_all_matchings_leads_to_its_class():
+    for name in all_matchings():
         kind = matching_class(name)
         assert issubclass(kind, Matching)
-        assert kind.kind == name
+        assert kind.key == name
         assert kind.about
 
 
@@ -107,18 +109,18 @@ TOY = '''
 from dataclasses import dataclass
 from typing import ClassVar
 from evalign.matching.arrays import indices
-from evalign.matching.base import Matched, Matching, cell_values
+from evalign.matching.base import MatchResult, Matching, cell_values
 
 @dataclass(frozen=True)
 class Diagonal(Matching):
     """The i-th token meets the i-th token."""
-    kind: ClassVar[str] = "diagonal"
+    key: ClassVar[str] = "diagonal"
     about: ClassVar[str] = "the i-th token meets the i-th token"
 
     def solve(self, similarity, weights=None, masks=None):
         rows, columns = similarity.shape[-2:]
         cells = (indices(similarity, rows)[:, None] == indices(similarity, columns)) & (similarity < 2)
-        return Matched(*cell_values(similarity, cells), lambda: cells)
+        return MatchResult(similarity, *cell_values(similarity, cells), lambda: cells)
 '''
 RUNNER = """
 import contextlib, io, json, sys
@@ -174,7 +176,7 @@ print(json.dumps([str(metric), report.signature, again.matching, report["f1"].to
 
 
 def test_a_new_matching_is_among_all_matchings(toy):
-    arguments = ["align", *TEXTS, "-m", "bertscore(model=fake)", "--matching", "all", "--json"]
+    arguments = ["align", *TEXTS, "-m", "bertscore(model=fake)", "--matching", "all", "--format", "json"]
     document = json.loads(toy(COMMAND.format(arguments)))
     assert [entry["name"] for entry in document["matchings"]] == [*MATCHINGS, "diagonal", "transport"]
     arguments = ["align", *TEXTS, "-m", "bertscore(model=fake)", "--matching", "diagonal"]

@@ -5,9 +5,12 @@ import torch
 from assignments import Assigner
 
 from evalign.errors import InputError, SpecError
+from evalign.matching.registry import matching_class
 from evalign.matching.soft import (
-    FORMS,
+    SOFT_METHODS,
+    Capability,
     SoftOptions,
+    capability,
     envelope,
     gumbel_sinkhorn,
     recursive_gumbel,
@@ -42,7 +45,7 @@ def padded():
 def gradient(form, similarity, masks=None, **changes):
     """That of a fixed random functional of the weights."""
     similarity = similarity.clone().requires_grad_()
-    weights = FORMS[form](similarity, masks, options(**changes)).weights
+    weights = SOFT_METHODS[form](similarity, masks, options(**changes)).weights
     (weights * matrices(*weights.shape, seed=9)).sum().backward()
     return similarity.grad
 
@@ -51,14 +54,16 @@ def gradient(form, similarity, masks=None, **changes):
 @pytest.mark.parametrize("form", SMOOTH)
 def test_gradients_are_those_of_finite_differences(form, shape):
     similarity = matrices(2, *shape).requires_grad_()
-    assert torch.autograd.gradcheck(lambda s: FORMS[form](s, None, options()).weights, similarity)
+    assert torch.autograd.gradcheck(lambda s: SOFT_METHODS[form](s, None, options()).weights, similarity)
 
 
 @pytest.mark.parametrize("form", SMOOTH)
 def test_gradients_of_padded_batches_are_those_of_finite_differences(form):
     similarity, masks = padded()
     similarity.requires_grad_()
-    assert torch.autograd.gradcheck(lambda s: FORMS[form](s, masks, options()).weights, similarity, fast_mode=True)
+    assert torch.autograd.gradcheck(
+        lambda s: SOFT_METHODS[form](s, masks, options()).weights, similarity, fast_mode=True
+    )
 
 
 def test_envelope_is_the_gradient_of_the_best_total():
@@ -143,7 +148,7 @@ def test_sinkhorn_by_hand():
 @pytest.mark.parametrize("form", ["sinkhorn", "gumbel-sinkhorn"])
 def test_every_short_side_token_has_mass_one_and_no_token_more(form, temperature):
     similarity, masks = padded()
-    result = FORMS[form](similarity, masks, options(temperature=temperature, tolerance=1e-6))
+    result = SOFT_METHODS[form](similarity, masks, options(temperature=temperature, tolerance=1e-6))
     assert result.converged.all()
     rows, columns = result.weights.sum(2), result.weights.sum(1)
     for item, (n, m) in enumerate(LENGTHS):
@@ -163,25 +168,25 @@ def test_softmax_of_the_recursion_gives_every_short_side_token_mass_one():
 
 
 @pytest.mark.parametrize("shift", [-3, 0, 3])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", SOFT_METHODS)
 def test_a_batch_gives_what_its_pairs_give(form, shift):
     """With a loose tolerance, because a pair's steps must not depend on padding or on its neighbours either."""
     similarity, masks = padded()
     loose = options(noise=0, tolerance=1e-2)
     similarity = similarity + shift
-    weights = FORMS[form](similarity, masks, loose).weights
+    weights = SOFT_METHODS[form](similarity, masks, loose).weights
     for item, (n, m) in enumerate(LENGTHS):
-        alone = FORMS[form](similarity[item : item + 1, :n, :m], None, loose).weights
+        alone = SOFT_METHODS[form](similarity[item : item + 1, :n, :m], None, loose).weights
         assert torch.allclose(weights[item, :n, :m], alone[0], atol=1e-9)
 
 
 @pytest.mark.parametrize("value", [0.0, 5.0, float("nan"), float("inf")])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", SOFT_METHODS)
 def test_padding_has_no_influence(form, value):
     similarity, masks = padded()
     valid = masks[0][:, :, None] & masks[1][:, None, :]
     changed = torch.where(valid, similarity, value)
-    before, after = (FORMS[form](s, masks, options()).weights for s in (similarity, changed))
+    before, after = (SOFT_METHODS[form](s, masks, options()).weights for s in (similarity, changed))
     assert torch.equal(before, after)
     assert (before[~valid] == 0).all()
     if form != "envelope":
@@ -193,7 +198,7 @@ def test_padding_has_no_influence(form, value):
 @pytest.mark.parametrize("form", ["gumbel-sinkhorn", "recursive-gumbel"])
 def test_noise_repeats_with_its_seed_and_only_then(form):
     similarity = matrices(3, 6, 6)
-    first, again, other = (FORMS[form](similarity, None, options(seed)).weights for seed in (1, 1, 2))
+    first, again, other = (SOFT_METHODS[form](similarity, None, options(seed)).weights for seed in (1, 1, 2))
     assert torch.equal(first, again)
     assert not torch.allclose(first, other)
 
@@ -237,10 +242,10 @@ EDGES = {
 
 @pytest.mark.parametrize("edge", EDGES)
 @pytest.mark.parametrize(("temperature", "most"), [(0.05, 384), (0.005, 64)])
-@pytest.mark.parametrize("form", [form for form in FORMS if form != "envelope"])
+@pytest.mark.parametrize("form", [form for form in SOFT_METHODS if form != "envelope"])
 def test_gradients_stay_finite(form, edge, temperature, most):
     similarity = EDGES[edge]()[:, :most, :most].clone().requires_grad_()
-    result = FORMS[form](similarity, None, options(temperature=temperature, tolerance=1e-4))
+    result = SOFT_METHODS[form](similarity, None, options(temperature=temperature, tolerance=1e-4))
     assert result.converged.all()
     (result.weights * matrices(*similarity.shape, seed=9)).sum().backward()
     assert torch.isfinite(similarity.grad).all()
@@ -278,15 +283,34 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", SOFT_METHODS)
 def test_bad_input(form, case):
     with pytest.raises(InputError):
-        FORMS[form](*BAD[case], SoftOptions())
+        SOFT_METHODS[form](*BAD[case], SoftOptions())
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", SOFT_METHODS)
 def test_half_precision_and_an_empty_batch(form):
-    half = FORMS[form](matrices(2, 4, 5).half(), None, SoftOptions()).weights
+    half = SOFT_METHODS[form](matrices(2, 4, 5).half(), None, SoftOptions()).weights
     assert half.dtype == torch.float16
     assert half.sum((1, 2)).tolist() == pytest.approx([4, 4], abs=0.02)
-    assert FORMS[form](torch.zeros(0, 4, 5), None, SoftOptions()).weights.shape == (0, 4, 5)
+    assert SOFT_METHODS[form](torch.zeros(0, 4, 5), None, SoftOptions()).weights.shape == (0, 4, 5)
+
+
+CAPABILITIES = {  # whether no array leaves torch, and whether the selection has a gradient
+    "greedy": (True, False),
+    "exact": (False, False),
+    "row-mask": (True, False),
+    "recursive-argmax": (True, False),
+    "recursive-topk": (True, True),
+    "auction-topk": (True, True),
+    "auction": (True, False),
+}
+
+
+@pytest.mark.parametrize("name", CAPABILITIES)
+def test_what_a_matching_can_do_on_tensors(name):
+    on_device, has_gradient = CAPABILITIES[name]
+    found = capability(matching_class(name)())
+    assert found == Capability(on_device, found.gradient)
+    assert (0.9 < found.gradient <= 1) if has_gradient else found.gradient == 0

@@ -14,18 +14,27 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
 from evalign.errors import InputError, SpecError
-from evalign.matching import transport_plans
-from evalign.matching.ngrams import cosines
-from evalign.matching.transport import COSTS, cosine_cost, cost_matrix, euclidean_cost, mover_score
-from evalign.matching.transport_plans import exact, partial, sinkhorn, unbalanced
+from evalign.matching import transport
+from evalign.matching.similarity import cosines
+from evalign.matching.transport import (
+    COSTS,
+    cosine_cost,
+    cost_matrix,
+    euclidean_cost,
+    exact_plan,
+    mover_score,
+    partial_plan,
+    sinkhorn_plan,
+    unbalanced_plan,
+)
 
 KINDS = ("square", "wide", "tall", "zero masses", "ties", "equal masses", "one token", "equal texts")
 SEEDS = range(15)
 METHODS = {
-    "exact": exact,
-    "sinkhorn": lambda *problem: sinkhorn(*problem, regularization=0.1),
-    "partial": lambda *problem: partial(*problem, fraction=0.6),
-    "unbalanced": lambda *problem: unbalanced(*problem, penalty=0.3),
+    "exact": exact_plan,
+    "sinkhorn": lambda *problem: sinkhorn_plan(*problem, regularization=0.1),
+    "partial": lambda *problem: partial_plan(*problem, fraction=0.6),
+    "unbalanced": lambda *problem: unbalanced_plan(*problem, penalty=0.3),
 }
 
 
@@ -82,7 +91,7 @@ def check_marginals(result, a, b):
 class TestAgainstLinearPrograms:
     def test_exact(self, kind):
         for cost, a, b in problems(kind):
-            result = exact(cost, a, b)
+            result = exact_plan(cost, a, b)
             assert result.total == pytest.approx(program(cost, a, b), abs=1e-7)
             assert result.total == pytest.approx((result.plan * cost).sum(), abs=1e-12)
             assert result.converged
@@ -93,7 +102,7 @@ class TestAgainstLinearPrograms:
     @pytest.mark.parametrize("fraction", [0.05, 0.5, 0.95])
     def test_partial(self, kind, fraction):
         for cost, a, b in problems(kind):
-            result = partial(cost, a, b, fraction)
+            result = partial_plan(cost, a, b, fraction)
             assert result.total == pytest.approx(program(cost, a, b, fraction=fraction), abs=1e-7)
             assert result.moved == pytest.approx(fraction, abs=1e-11)
             assert result.converged
@@ -102,7 +111,7 @@ class TestAgainstLinearPrograms:
     @pytest.mark.parametrize("penalty", [0.05, 0.4, 0.7])
     def test_unbalanced(self, kind, penalty):
         for cost, a, b in problems(kind):
-            result = unbalanced(cost, a, b, penalty)
+            result = unbalanced_plan(cost, a, b, penalty)
             assert result.total == pytest.approx(program(cost, a, b, penalty=penalty), abs=1e-7)
             assert result.penalties == pytest.approx(penalty * 2 * (1 - result.moved), abs=1e-11)
             assert not result.plan[cost > 2 * penalty + 1e-9].any()
@@ -118,21 +127,21 @@ class TestAgainstLinearPrograms:
 
     def test_everything_moves_in_the_limits(self, kind):
         for cost, a, b in problems(kind):
-            optimum = exact(cost, a, b).total
-            assert partial(cost, a, b, 1).total == optimum
-            assert partial(cost, a, b, 1 - 1e-9).total == pytest.approx(optimum, abs=1e-8)
-            assert unbalanced(cost, a, b, 1e6).total == pytest.approx(optimum, abs=1e-9)
-            assert unbalanced(cost, a, b, 1e6).moved == pytest.approx(1, abs=1e-11)
+            optimum = exact_plan(cost, a, b).total
+            assert partial_plan(cost, a, b, 1).total == optimum
+            assert partial_plan(cost, a, b, 1 - 1e-9).total == pytest.approx(optimum, abs=1e-8)
+            assert unbalanced_plan(cost, a, b, 1e6).total == pytest.approx(optimum, abs=1e-9)
+            assert unbalanced_plan(cost, a, b, 1e6).moved == pytest.approx(1, abs=1e-11)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_sinkhorn_goes_to_exact(kind):
     """cost(P_r) - cost(P) <= r (entropy(P_r) - entropy(P)) <= r log(n m)."""
     for cost, a, b in problems(kind)[::4]:
-        optimum = exact(cost, a, b).total
+        optimum = exact_plan(cost, a, b).total
         gaps = []
         for regularization in (1.0, 0.1, 0.02):
-            result = sinkhorn(cost, a, b, regularization, max_rounds=20_000)
+            result = sinkhorn_plan(cost, a, b, regularization, max_rounds=20_000)
             check_marginals(result, a, b)
             assert result.moved == pytest.approx(1, abs=1e-11)
             assert result.converged
@@ -144,7 +153,7 @@ def test_sinkhorn_goes_to_exact(kind):
 
 
 def test_sinkhorn_is_smooth_where_exact_is_not():
-    result = sinkhorn(np.array([[0.0, 1], [1, 0]]), np.ones(2), np.ones(2), regularization=1)
+    result = sinkhorn_plan(np.array([[0.0, 1], [1, 0]]), np.ones(2), np.ones(2), regularization=1)
     # POT's documentation of ot.sinkhorn
     np.testing.assert_allclose(result.plan, [[0.36552929, 0.13447071], [0.13447071, 0.36552929]], atol=1e-6)
 
@@ -156,29 +165,29 @@ def test_partial_is_that_of_pot(seed):
     cost, a, b = random_problem("square", seed)
     a, b = a / a.sum(), b / b.sum()
     theirs = ot.partial.partial_wasserstein(a, b, cost, m=0.3)
-    assert partial(cost, a, b, 0.3).total == pytest.approx((theirs * cost).sum(), abs=1e-9)
+    assert partial_plan(cost, a, b, 0.3).total == pytest.approx((theirs * cost).sum(), abs=1e-9)
 
 
 @pytest.mark.parametrize("fraction", [1e-17, 1e-6, 0.3, 1 - 2**-53, 1])
 def test_partial_moves_its_fraction_where_moving_is_free(fraction):
     """POT's own partial_wasserstein lets its dummies trade here, and moves everything."""
-    result = partial(np.zeros((3, 4)), np.ones(3), np.ones(4), fraction)
+    result = partial_plan(np.zeros((3, 4)), np.ones(3), np.ones(4), fraction)
     assert result.moved == pytest.approx(fraction, abs=1e-12)
     check_marginals(result, np.ones(3), np.ones(4))
 
 
 def test_by_hand():
     cost = np.array([[0.0, 1.0], [0.5, 0.2]])
-    result = exact(cost, np.array([1.0, 1]), np.array([3.0, 1]))
+    result = exact_plan(cost, np.array([1.0, 1]), np.array([3.0, 1]))
     np.testing.assert_allclose(result.plan, [[0.5, 0], [0.25, 0.25]], atol=1e-12)
     assert result.total == pytest.approx(0.25 * 0.5 + 0.25 * 0.2)
 
-    result = partial(cost, np.array([1.0, 1]), np.array([3.0, 1]), 0.6)
+    result = partial_plan(cost, np.array([1.0, 1]), np.array([3.0, 1]), 0.6)
     np.testing.assert_allclose(result.plan, [[0.5, 0], [0, 0.1]], atol=1e-12)
     np.testing.assert_allclose(result.unmatched_candidate, [0, 0.4], atol=1e-12)
     np.testing.assert_allclose(result.unmatched_reference, [0.25, 0.15], atol=1e-12)
 
-    result = unbalanced(cost, np.array([1.0, 1]), np.array([3.0, 1]), 0.2)
+    result = unbalanced_plan(cost, np.array([1.0, 1]), np.array([3.0, 1]), 0.2)
     np.testing.assert_allclose(result.plan, [[0.5, 0], [0, 0.25]], atol=1e-12)  # 0.5 is dearer than 2 * 0.2
     assert (result.total, result.penalties) == pytest.approx((0.25 * 0.2 + 0.5 * 0.2, 0.5 * 0.2))
     np.testing.assert_allclose(result.unmatched_reference, [0.25, 0], atol=1e-12)
@@ -216,7 +225,9 @@ def test_laws(name, problem):
 @settings(deadline=None, max_examples=60)
 def test_the_unit_of_cost_does_not_matter(problem, unit):
     cost, a, b = problem
-    assert exact(cost * unit, a, b).total == pytest.approx(exact(cost, a, b).total * unit, rel=1e-9, abs=1e-200)
+    assert exact_plan(cost * unit, a, b).total == pytest.approx(
+        exact_plan(cost, a, b).total * unit, rel=1e-9, abs=1e-200
+    )
 
 
 @pytest.mark.parametrize("unit", [1e-320, 1e-200, 1e200, 1e307])
@@ -234,7 +245,7 @@ def test_a_solver_that_is_stopped_says_so_and_hands_out_a_valid_plan(seed, monke
     cost, a, b = random_problem("tall", seed)
     best = {name: method(cost, a, b).total for name, method in METHODS.items()}
     for pivots in (1, 3, 6, 12):
-        monkeypatch.setattr(transport_plans, "MAX_PIVOTS", pivots)
+        monkeypatch.setattr(transport, "MAX_PIVOTS", pivots)
         assert_stopped_plans(cost, a, b, pivots, best)
     assert capfd.readouterr() == ("", "")
 
@@ -242,7 +253,7 @@ def test_a_solver_that_is_stopped_says_so_and_hands_out_a_valid_plan(seed, monke
 def assert_stopped_plans(cost, a, b, pivots, best):
     """Plans of solvers that may take so many steps: their marginals hold, and they are no better than `best`."""
     stopped = {name: METHODS[name](cost, a, b) for name in ("exact", "partial", "unbalanced")}
-    stopped["sinkhorn"] = sinkhorn(cost, a, b, 1e-3, max_rounds=1)
+    stopped["sinkhorn"] = sinkhorn_plan(cost, a, b, 1e-3, max_rounds=1)
     for name, result in stopped.items():
         assert pivots > 1 or not result.converged, name
         check_marginals(result, a, b)
@@ -255,8 +266,8 @@ def assert_stopped_plans(cost, a, b, pivots, best):
 @pytest.mark.parametrize(("kind", "seed", "fraction", "pivots"), [("equal texts", 30, 0.1, 6), ("wide", 4, 0.9, 25)])
 def test_a_stopped_partial_moves_no_more_than_its_fraction(kind, seed, fraction, pivots, monkeypatch):
     """With POT 0.9.7 the plan, once its marginals are put right, moves too much in these."""
-    monkeypatch.setattr(transport_plans, "MAX_PIVOTS", pivots)
-    assert partial(*random_problem(kind, seed), fraction).moved == pytest.approx(fraction, abs=1e-11)
+    monkeypatch.setattr(transport, "MAX_PIVOTS", pivots)
+    assert partial_plan(*random_problem(kind, seed), fraction).moved == pytest.approx(fraction, abs=1e-11)
 
 
 def test_threads_leave_the_warning_filters_alone():
@@ -265,20 +276,20 @@ def test_threads_leave_the_warning_filters_alone():
     try:
         sys.setswitchinterval(1e-6)
         with ThreadPoolExecutor(8) as pool:
-            totals = list(pool.map(lambda problem: exact(*problem).total, squares))
+            totals = list(pool.map(lambda problem: exact_plan(*problem).total, squares))
     finally:
         sys.setswitchinterval(interval)
     assert list(warnings.filters) == before
-    assert totals == [exact(*problem).total for problem in squares]
+    assert totals == [exact_plan(*problem).total for problem in squares]
 
 
 def test_first_use_loads_no_framework_and_leaves_the_environment_alone():
     """`import ot` by itself loads torch and scikit-learn where they are installed, and a program may want just that."""
     code = (
         "import os, sys; before = dict(os.environ)\n"
-        "from evalign.matching.transport_plans import exact\n"
+        "from evalign.matching.transport import exact_plan\n"
         "assert 'ot' not in sys.modules and 'scipy' not in sys.modules\n"
-        "total = exact([[0.5]], [1], [2]).total\n"
+        "total = exact_plan([[0.5]], [1], [2]).total\n"
         "heavy = {'torch', 'sklearn', 'networkx', 'pandas'} & set(sys.modules)\n"
         "import ot, sklearn; assert ot.emd2([1], [1], [[0.25]]) == 0.25 and 'sklearn.cluster' in sys.modules\n"
         "print(total, bool(heavy), dict(os.environ) == before)"
@@ -349,19 +360,19 @@ def test_bad_problems(problem, message):
 @pytest.mark.parametrize("value", [0, -1, np.nan, np.inf])
 def test_bad_settings(value):
     with pytest.raises(SpecError, match=r"regularization=.*: expected a positive number"):
-        sinkhorn(COST, ONES, ONES, value)
+        sinkhorn_plan(COST, ONES, ONES, value)
     with pytest.raises(SpecError, match=r"penalty=.*: expected a positive number"):
-        unbalanced(COST, ONES, ONES, value)
+        unbalanced_plan(COST, ONES, ONES, value)
     with pytest.raises(SpecError, match=r"fraction=.*: expected a share"):
-        partial(COST, ONES, ONES, value)
+        partial_plan(COST, ONES, ONES, value)
 
 
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (lambda: partial(COST, ONES, ONES, 1.0001), SpecError, "fraction=1.0001"),
-        (lambda: sinkhorn(COST, ONES, ONES, 1e-9), SpecError, "too small for costs up to 1; use exact"),
-        (lambda: sinkhorn(COST, ONES, ONES, 0.1, max_rounds=0), SpecError, "max_rounds=0"),
+        (lambda: partial_plan(COST, ONES, ONES, 1.0001), SpecError, "fraction=1.0001"),
+        (lambda: sinkhorn_plan(COST, ONES, ONES, 1e-9), SpecError, "too small for costs up to 1; use exact"),
+        (lambda: sinkhorn_plan(COST, ONES, ONES, 0.1, max_rounds=0), SpecError, "max_rounds=0"),
         (lambda: cost_matrix(COST, "euclid"), SpecError, "unknown cost 'euclid'; did you mean euclidean"),
         (lambda: mover_score(1.0, "one minus"), SpecError, "unknown form 'one minus'; did you mean one-minus"),
         (lambda: mover_score(np.nan), InputError, "total=nan"),
@@ -393,7 +404,7 @@ def published_score(reference, candidate, reference_idf, candidate_idf):
 
 def our_score(reference, candidate, reference_idf, candidate_idf):
     cost = euclidean_cost(cosines(candidate, reference))
-    return mover_score(exact(cost, candidate_idf, reference_idf).total)
+    return mover_score(exact_plan(cost, candidate_idf, reference_idf).total)
 
 
 def test_published_arithmetic_on_random_vectors():
@@ -413,7 +424,7 @@ def test_published_arithmetic_on_real_texts(minilm, real_pairs):
     import evalign
 
     pairs = real_pairs[::20]
-    sides = evalign.BERTScore(layer="6").scorer().sides([text for pair in pairs for text in pair])
+    sides = evalign.BERTScore(layer="6").scorer().weigh([text for pair in pairs for text in pair])[0]
     for candidate, reference in [*pairs, (pairs[0][1], pairs[0][1])]:
         ours, theirs = sides[candidate], sides[reference]
         arguments = theirs.embedded.vectors[0], ours.embedded.vectors[0], theirs.weights, ours.weights

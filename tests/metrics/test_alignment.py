@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import evalign
+from evalign.core import Alignment, Tokens
 from evalign.errors import TextTooLongError
-from evalign.types import Alignment, Tokens
+from evalign.matching.base import MatchResult, cell_values
 from tiny_models import SENTENCES
 
 PAIRS = [
@@ -84,8 +85,12 @@ def tokens(count):
 def test_partners_and_unmatched_tokens_by_hand():
     similarity = np.array([[0.9, 0.2, 0.1], [0.8, 0.3, 0.1], [-0.5, -0.4, -0.6]])
     cells = np.array([[0, 0], [0, 2], [1, 0], [1, 1], [2, 1]])
+    selected = np.zeros((3, 3), dtype=bool)
+    selected[tuple(cells.T)] = True
+    result = MatchResult(similarity, *cell_values(similarity, selected), lambda: selected)
     alignment = Alignment(
-        tokens(3), tokens(3), similarity, np.ones(3), np.array([2.0, 1, 1]), cells, "greedy", {}, "signature"
+        tokens(3), tokens(3), similarity, np.ones(3), np.array([2.0, 1, 1]), result.candidate_values,
+        result.reference_values, result.candidate_partners, result.reference_partners, cells, "greedy", {}, "signature"
     )  # fmt: skip
     assert alignment.candidate_values.tolist() == [0.9, 0.8, -0.4]
     assert alignment.reference_values.tolist() == [0.9, 0.3, 0.1]
@@ -97,9 +102,9 @@ def test_partners_and_unmatched_tokens_by_hand():
 
 
 def test_a_matrix_too_large_to_draw_is_refused(tiny, monkeypatch):
-    import evalign.metrics.matching_metric as module
+    import evalign.metrics.token_metric as module
 
-    monkeypatch.setattr(module, "DRAWABLE_CELLS", 20)
+    monkeypatch.setattr(module, "MAX_ALIGNMENT_CELLS", 20)
     with pytest.raises(TextTooLongError, match="too many to show"):
         metric(tiny).align(*PAIRS[0])
     assert np.isfinite(metric(tiny).score([PAIRS[0][0]], [PAIRS[0][1]])["f1"]).all()

@@ -17,7 +17,7 @@ import torch
 import transformers
 
 import evalign
-from evalign.encoders.likelihood.base import LOWEST, Passage, close_likelihoods, open_likelihood, plan_pairs
+from evalign.encoders.likelihood import MIN_LOG_PROB, Passage, close_likelihoods, open_likelihood, plan_pairs
 from evalign.encoders.torch_hf import torch_threads
 from evalign.errors import (
     LengthMismatchError,
@@ -151,7 +151,7 @@ def test_the_three_directions_and_their_mean(bartscore, model):
 def test_several_references(bartscore):
     candidate, references = SENTENCES[0], SENTENCES[1:4]
     single = [bartscore("t5").score([candidate], [one])["score"][0] for one in references]
-    for multiref, value in (("mean", np.mean(single)), ("max", max(single))):
+    for multiref, value in (("mean", np.mean(single)), ("best", max(single))):
         metric = bartscore("t5", multiref=multiref)
         assert metric.score([candidate], [references])["score"][0] == pytest.approx(value, abs=TOLERANCE)
         beside_nothing = metric.score([candidate], [[*references, " "]])
@@ -173,7 +173,7 @@ def test_prompts(bartscore, model, options, source, target):
     report = metric.score([f" {SENTENCES[1]}\n"], [f"{SENTENCES[0]} "])
     assert report["score"][0] == pytest.approx(np.mean(definition(model("bart"), source, target)), abs=TOLERANCE)
     assert evalign.Signature.parse(report.signature).settings["prompt"] == options["prompt"]
-    assert metric.score([""], [SENTENCES[0]])["score"][0] == LOWEST, "a prompt does not fill up an empty text"
+    assert metric.score([""], [SENTENCES[0]])["score"][0] == MIN_LOG_PROB, "a prompt does not fill up an empty text"
 
 
 @pytest.mark.parametrize("family", [*SEQ2SEQ, *CAUSAL])
@@ -201,7 +201,7 @@ def slow_case(family, options):
     [
         slow_case("bart", {}),
         slow_case("bart", {"direction": "source-to-candidate", "prompt": "that is"}),
-        slow_case("t5", {"multiref": "max", "direction": "candidate-to-reference"}),
+        slow_case("t5", {"multiref": "best", "direction": "candidate-to-reference"}),
         slow_case("gpt2", {"prompt": "In other words,", "direction": "reference-to-candidate"}),
     ],
 )
@@ -261,7 +261,7 @@ def test_languages_decide_the_score_and_are_asked_for(bartscore, model):
     pair = [SENTENCES[0]], [SENTENCES[1]]
     french, german = (bartscore("m2m_100", lang=lang).score(*pair)["score"][0] for lang in ("fr", "de"))
     assert abs(french - german) > 1e-3
-    with pytest.raises(SpecError, match="wants to know languages: give lang="):
+    with pytest.raises(SpecError, match="needs languages: give lang="):
         bartscore("m2m_100", lang="", source_lang="").score(*pair)
     with pytest.raises(SpecError, match="lang=xx: not a language of this model"):
         bartscore("m2m_100", lang="xx").score(*pair)
@@ -296,9 +296,9 @@ def test_a_causal_model_cuts_source_and_target_within_one_limit(bartscore):
 
 def test_empty_texts_have_the_worst_score_and_the_flag(bartscore):
     report = bartscore("bart").score(["", "a", " \n", "a"], ["a", "", "", "a"])
-    assert report["score"][:3].tolist() == [BARTScore.worst] * 3 == [LOWEST] * 3
+    assert report["score"][:3].tolist() == [BARTScore.worst] * 3 == [MIN_LOG_PROB] * 3
     assert [segment.flags for segment in report.segments] == [("empty",)] * 3 + [()]
-    assert np.isfinite(LOWEST)
+    assert np.isfinite(MIN_LOG_PROB)
 
 
 def test_no_infinity_leaves(bartscore, monkeypatch):
@@ -307,7 +307,7 @@ def test_no_infinity_leaves(bartscore, monkeypatch):
         metric.scorer().model, "forward", lambda batch: [np.full(len(target), -np.inf) for _, target in batch]
     )
     report = metric.score(["the river"], ["a"])
-    assert report["score"].tolist() == [LOWEST]
+    assert report["score"].tolist() == [MIN_LOG_PROB]
     (segment,) = report.segments
     assert segment.counts["impossible-token"] == len(metric.tokens("the river", "a")["reference-to-candidate"].target)
     monkeypatch.setattr(metric.scorer().model, "forward", lambda batch: [np.full(len(t), np.nan) for _, t in batch])
@@ -380,14 +380,14 @@ def test_needs_depend_on_the_direction(bartscore):
 
 
 def test_spec_signature_and_bad_options(bartscore, model, monkeypatch):
-    metric = bartscore("bart", direction="candidate-to-reference", prompt="that is", max_length=50, multiref="max")
+    metric = bartscore("bart", direction="candidate-to-reference", prompt="that is", max_length=50, multiref="best")
     assert evalign.metric(str(metric)) == metric
     signature = str(metric.scorer().signature)
     monkeypatch.chdir(model("bart").parent)  # found by its label
     assert evalign.metric(signature) == replace(metric, model=model("bart").name)
     with pytest.raises(SpecError, match="the signature pins"):
         evalign.metric(signature.replace("tiny-bart@", "tiny-bart@0"))
-    for options in ({"direction": "sideways"}, {"multiref": "best"}, {"prompt_side": "left"}, {"precision": "int8"}):
+    for options in ({"direction": "sideways"}, {"multiref": "max"}, {"prompt_side": "left"}, {"arithmetic": "int8"}):
         with pytest.raises(SpecError):
             bartscore("bart", **options)
     for prompt in ("{text}{text}", "{text}, that is, {text}"):
@@ -406,7 +406,7 @@ def test_the_default_model_is_named_with_a_way_to_get_it(monkeypatch, tmp_path):
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_half_precision_stays_near(bartscore, precision):
     pair = [SENTENCES[0]], [SENTENCES[1]]
-    full, half = (bartscore("bart", precision=one).score(*pair)["score"][0] for one in ("fp32", precision))
+    full, half = (bartscore("bart", arithmetic=one).score(*pair)["score"][0] for one in ("fp32", precision))
     assert 0 < abs(full - half) < 0.3
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import evalign
+from evalign.compat import bert_score as compat
 from tiny_models import SENTENCES, edit_json
 
 CANDIDATES, REFERENCES = SENTENCES[:5], SENTENCES[4:9]
@@ -63,8 +64,8 @@ def test_empty_strings_are_scored_as_worst_and_flagged(tiny, family, specials):
 def test_a_limit_of_1e30_is_no_limit(tiny, tmp_path):
     directory = shutil.copytree(tiny("bert"), tmp_path / "endless")
     edit_json(directory / "tokenizer_config.json", model_max_length=1000000000000000019884624838656)
-    scores = evalign.score(CANDIDATES, REFERENCES, model_type=str(directory), num_layers=2)
-    expected = evalign.score(CANDIDATES, REFERENCES, model_type=str(tiny("bert")), num_layers=2)
+    scores = compat.score(CANDIDATES, REFERENCES, model_type=str(directory), num_layers=2)
+    expected = compat.score(CANDIDATES, REFERENCES, model_type=str(tiny("bert")), num_layers=2)
     np.testing.assert_array_equal(scores, expected)
 
 
@@ -87,11 +88,11 @@ def test_pandas_columns_are_read_by_position(tiny, index):
     for report in (metric.score(frame.c, frame.r), metric.score(frame.c.to_numpy(), tuple(frame.r))):
         np.testing.assert_array_equal(np.stack(list(report)), np.stack(list(expected)))
     assert len(metric.score(frame.c, frame.several)) == 5
-    np.testing.assert_array_equal(evalign.score(frame.c, frame.r, str(tiny("bert")), 2)[2], expected["f1"])
+    np.testing.assert_array_equal(compat.score(frame.c, frame.r, str(tiny("bert")), 2)[2], expected["f1"])
 
 
 def test_one_row_is_an_array_of_one(tiny):
     for values in bertscore(tiny("bert")).score(["a cat"], ["the cat"]):
         assert values.shape == (1,)
-    for values in evalign.score(["a cat"], ["the cat"], model_type=str(tiny("bert")), num_layers=2, all_layers=True):
+    for values in compat.score(["a cat"], ["the cat"], model_type=str(tiny("bert")), num_layers=2, all_layers=True):
         assert values.shape == (4, 1)

@@ -8,7 +8,7 @@ import pytest
 
 import evalign
 from evalign.errors import EvalignError, InputError, LayerError, SpecError, TableError
-from evalign.metrics.matching_metric import MatchingScorer
+from evalign.metrics.reduction import MultiReference
 from evalign.text.idf import FixedWeights, IDFTable
 from tiny_models import SENTENCES, open_ort
 
@@ -105,9 +105,9 @@ def test_every_layer_of_score_layers_is_score_at_that_layer(tiny, idf):
 
 @pytest.mark.parametrize("options", [{}, {"idf": "references"}, {"specials": "drop"}, {"layer": "1+3"}], ids=str)
 def test_pairwise_is_score_pair_by_pair(tiny, options, monkeypatch):
-    import evalign.metrics.pairwise as pairwise
+    from evalign.matching import similarity
 
-    monkeypatch.setattr(pairwise, "BAND_TOKENS", 60)  # several bands, one of them a single long text
+    monkeypatch.setattr(similarity, "GROUP_TOKENS", 60)  # several bands, one of them a single long text
     references = [*REFERENCES, CANDIDATES[-1], ""]
     whole = metric(tiny, **options).pairwise(CANDIDATES, references)
     scorer = metric(tiny, **options).scorer(rows(references) if "idf" in options else None)
@@ -129,27 +129,26 @@ def test_pairwise_of_nothing(tiny):
 @pytest.mark.parametrize(
     ("mode", "expected"),
     [
-        ("max-f1", [0.6, 0.5, 0.545]),
+        ("best", [0.6, 0.5, 0.545]),
         ("mean", [0.6, 0.4, 0.4]),
         ("per-field-max", [0.9, 0.6, 0.545]),
     ],
 )
 def test_several_references_by_hand(mode, expected):
-    scorer = MatchingScorer.__new__(MatchingScorer)
-    scorer.metric = evalign.BERTScore(multiref=mode)
+    references = MultiReference(mode)
     each = np.array([[0.9, 0.1, 0.18], [0.6, 0.5, 0.545], [0.3, 0.6, 0.475]])
-    np.testing.assert_allclose(scorer.combine(each), expected)
-    np.testing.assert_allclose(scorer.combine(each[:1]), each[0])
+    np.testing.assert_allclose(references.combine(each), expected)
+    np.testing.assert_allclose(references.combine(each[:1]), each[0])
 
 
-@pytest.mark.parametrize("mode", ["max-f1", "mean", "per-field-max"])
+@pytest.mark.parametrize("mode", ["best", "mean", "per-field-max"])
 def test_several_references_on_ragged_rows(tiny, mode):
     groups = [[SENTENCES[1]], [SENTENCES[2], SENTENCES[3], "a"], [SENTENCES[4], ""]]
     report = metric(tiny, multiref=mode).score(SENTENCES[5:8], groups)
     scores = np.stack(list(report), axis=1)
     for row, (candidate, group) in enumerate(zip(SENTENCES[5:8], groups, strict=True)):
         each = np.stack(list(metric(tiny).score([candidate] * len(group), group)), axis=1)
-        expected = {"max-f1": each[each[:, 2].argmax()], "mean": each.mean(axis=0), "per-field-max": each.max(axis=0)}
+        expected = {"best": each[each[:, 2].argmax()], "mean": each.mean(axis=0), "per-field-max": each.max(axis=0)}
         np.testing.assert_allclose(scores[row], expected[mode], atol=1e-6)
 
 

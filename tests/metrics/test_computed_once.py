@@ -11,9 +11,9 @@ from evalign.cli.main import main
 from evalign.encoders.base import BatchingEncoder
 from evalign.encoders.fake import FakeEncoder
 from evalign.matching import similarity as similarity_module
-from evalign.matching.registry import every_name, matching_class
-from evalign.metrics import matching_metric
-from evalign.metrics.every_matching import align_every
+from evalign.matching.registry import all_matchings, matching_class
+from evalign.metrics import token_metric
+from evalign.metrics.all_matchings import align_all
 
 # The recursive methods share the code that would be counted.
 SEPARATE = ("greedy", "exact", "row-mask", "recursive-topk", "auction", "transport")
@@ -36,9 +36,9 @@ def calls(monkeypatch):
 
     for encoder in (FakeEncoder, BatchingEncoder):
         watch(encoder, "encode", "encoded texts", lambda arguments: len(arguments[1]))
-    watch(matching_metric, "similarity", "matrices")
-    monkeypatch.setattr(similarity_module, "similarity", matching_metric.similarity)  # what bands are made of
-    for name in every_name():
+    watch(token_metric, "similarity", "matrices")
+    monkeypatch.setattr(similarity_module, "similarity", token_metric.similarity)  # what bands are made of
+    for name in all_matchings():
         kind = matching_class(name)
         watch(kind, "select" if "select" in vars(kind) else "choose" if "choose" in vars(kind) else "solve", name)
     return counted
@@ -51,8 +51,8 @@ def calls(monkeypatch):
 def test_every_matching_of_a_pair_comes_from_one_matrix(calls, spec, model, request):
     if model != "fake":
         request.getfixturevalue(model)
-    every = align_every(evalign.metric(spec.format(model)), CANDIDATE, REFERENCE)
-    assert set(every.alignments) == set(every_name())
+    every = align_all(evalign.metric(spec.format(model)), CANDIDATE, REFERENCE)
+    assert set(every.alignments) == set(all_matchings())
     assert calls["encoded texts"] <= 2  # the pool may have them from before
     assert calls["matrices"] == 1
     assert {name: calls[name] for name in SEPARATE} == dict.fromkeys(SEPARATE, 1)

@@ -32,7 +32,7 @@ def test_equals_a_linear_program(real_pairs, minilm, idf):
     candidates, references = zip(*real_pairs[:40], strict=True)
     metric = evalign.MoverScore(idf=idf)
     rows = [evalign.Row(str(i), c, (r,)) for i, (c, r) in enumerate(zip(candidates, references, strict=True))]
-    sides = metric.scorer(rows).sides([*candidates, *references])
+    sides = metric.scorer(rows).weigh([*candidates, *references])[0]
     expected = []
     for candidate, reference in zip(candidates, references, strict=True):
         one, other = sides[candidate], sides[reference]
@@ -49,7 +49,7 @@ def test_equals_the_published_arithmetic(real_pairs, minilm):
 
     candidates, references = zip(*real_pairs[:60], strict=True)
     metric = evalign.MoverScore(layer=6)
-    sides = metric.scorer().sides([*candidates, *references])
+    sides = metric.scorer().weigh([*candidates, *references])[0]
     expected = []
     for candidate, reference in zip(candidates, references, strict=True):
         one, other = sides[candidate], sides[reference]
@@ -125,7 +125,7 @@ def test_preset_equals_the_published_script(real_pairs, minilm, preset, stop_wor
 
     candidates, references = zip(*real_pairs[:40], strict=True)
     metric = evalign.metric(f"moverscore(preset={preset}, stopwords={'+'.join(stop_words) or 'keep'})")
-    encoder = open_encoder(metric.choice()).encoder
+    encoder = open_encoder(metric.encoder_spec()).encoder
     encoded = [encoder.encode(list(texts)) for texts in (candidates, references)]
     if preset == "moverscore_v2":
         weigh = [published_idf([text.tokens.ids.tolist() for text in side]) for side in encoded]

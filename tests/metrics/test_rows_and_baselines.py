@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import evalign
+from evalign.compat import bert_score as compat
+from evalign.core.rows import make_rows
 from evalign.errors import InputError, LengthMismatchError, TableError
 from evalign.metrics.baseline import Baseline
-from evalign.metrics.rows import make_rows
 
 
 @pytest.mark.parametrize(
@@ -91,6 +92,8 @@ def test_baseline_files(tmp_path, content):
         (b"4,0.1,0.1,0.1\n", "expected the columns"),
         (b"LAYER,P,R,F\n4,0.1,0.1\n", "not a layer and three numbers"),
         (b"LAYER,P,R,F\n4,0.1,0.1,high\n", "not a layer and three numbers"),
+        (b"LAYER,P,R,F\n4,0.1,0.1,0.1,0.1\n", "not a layer and three numbers"),
+        (b"LAYER,P,R,F\n4,0.1,0.1,0.1\n5,0,0,0\n4,0.2,0.1,0.1\n", "a layer occurs twice"),
         (b"LAYER,P,R,F\n4,0.1,0.1,1\n", "below 1"),
         (b"LAYER,P,R,F\n4,0.1,nan,0.1\n", "below 1"),
         (b"LAYER,P,R,F\n4,0.1,inf,0.1\n", "below 1"),
@@ -127,8 +130,8 @@ def test_nothing_is_called_rescaled_without_a_baseline(tiny):
     """bert_score prints "-rescaled" although it found no baseline file."""
     options = {"model_type": str(tiny("bert")), "num_layers": 2}
     with pytest.raises(TableError, match="no baseline"):
-        evalign.score(["a"], ["a"], lang="en", rescale_with_baseline=True, **options)
-    _, made = evalign.score(["a"], ["a"], return_hash=True, **options)
+        compat.score(["a"], ["a"], lang="en", rescale_with_baseline=True, **options)
+    _, made = compat.score(["a"], ["a"], return_hash=True, **options)
     assert "rescaled" not in made
     assert "|base:no|" in made.signature
 

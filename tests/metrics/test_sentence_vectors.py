@@ -48,13 +48,13 @@ def test_a_damaged_sentence_limit_is_said(minilm, tmp_path):
             (tmp_path / file.name).symlink_to(file)
     (tmp_path / "sentence_bert_config.json").unlink()
     (tmp_path / "sentence_bert_config.json").write_text('{"max_seq_length": "many"}')
-    with pytest.raises(ModelError, match="expected a JSON object with max_seq_length"):
+    with pytest.raises(ModelError, match=r"sentence_bert_config\.json: .*"):
         evalign.SBert(model=str(tmp_path), overlong="truncate").scorer()
 
 
 def test_sbert_by_hand():
     metric = evalign.SBert(model="fake", layer="1+3")
-    ours, theirs = (side.embedded.vectors.mean(axis=1) for side in metric.scorer().sides(["a b c", "c d"]).values())
+    ours, theirs = (text.vectors.mean(axis=1) for text in metric.scorer().cache.encode(["a b c", "c d"]).values())
     cosines = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in zip(ours, theirs, strict=True)]
     assert metric.score(["a b c"], ["c d"])["score"][0] == pytest.approx(np.mean(cosines), abs=1e-6)
 
@@ -63,7 +63,7 @@ def test_idf_weights_the_mean(tmp_path):
     table = (
         evalign.metric("bertscore(model=fake, idf=references)")
         .scorer([evalign.Row("1", "", ("the a of", "the"))])
-        .weights
+        .weigher.table
     )
     table.save(tmp_path / "idf.json")
     plain, weighted = (evalign.metric(f"sbert(model=fake{idf})") for idf in ("", f', idf="{tmp_path / "idf.json"}"'))
@@ -75,8 +75,8 @@ def test_idf_weights_the_mean(tmp_path):
 def test_endtoken_is_the_texts_own_last_token(minilm, texts, token, place):
     """The published program reads the wrong position when lengths differ."""
     metric = evalign.EndToken(token=token)
-    sides = metric.scorer().sides(texts[0][:20] + texts[1][:20])
-    vectors = {text: side.embedded.matrix[place] for text, side in sides.items()}
+    encoded = metric.scorer().cache.encode(texts[0][:20] + texts[1][:20])
+    vectors = {text: embedded.matrix[place] for text, embedded in encoded.items()}
     vectors = {text: vector / np.linalg.norm(vector) for text, vector in vectors.items()}
     expected = [vectors[one] @ vectors[other] for one, other in zip(texts[0][:20], texts[1][:20], strict=True)]
     assert metric.score(texts[0][:20], texts[1][:20])["score"] == pytest.approx(expected, abs=1e-6)

@@ -2,15 +2,15 @@
 
 import random
 
-from evalign.analysis.comparison.run import compare_sources
-from evalign.analysis.comparison.values import ComparisonPlan
+from evalign.analysis.comparison import compare_sources
+from evalign.analysis.comparison_results import ComparisonPlan
 from evalign.analysis.scoring import score_source
-from evalign.data.rows import InMemory
-from evalign.metrics.registry import metric
+from evalign.core import Row
+from evalign.core.registry import metric
+from evalign.io.rows import InMemory
 from evalign.render.documents import corpus_document, metric_entry, row_entry
 from evalign.render.export import bundle
 from evalign.stats.bootstrap import Resampling
-from evalign.types import Row
 
 TEXT = "the city library opened again on Saturday after three years of work and all of the people were glad"
 WORDS = TEXT.split()
@@ -46,10 +46,10 @@ def sample_document(rows, specs, problems=(), samples=100):
     return corpus_document(entries, [one.to_dict() for one in results], made, list(problems), comparison)
 
 
-def module_page(path, entries, *names):
-    """A file with modules (names apart by spaces) and all they import; the functions named are on `window`."""
-    shown = "\n".join(f"window.{name} = {name};" for name in names)
-    script = "\n".join(bundle(entry) for entry in entries.split())
-    text = f"<!DOCTYPE html><meta charset=utf-8><title>t</title><script>{script}\n{shown}</script>"
+def module_page(path, exports):
+    """A file with modules and all they import; `exports` maps each module to the functions that are put on `window`."""
+    shown = [f'window.{name} = $modules["{module}"].{name};' for module in exports for name in exports[module].split()]
+    script = bundle(*exports) + "\n".join(shown)
+    text = f"<!DOCTYPE html><meta charset=utf-8><title>t</title><script type=module>{script}</script>"
     path.write_text(text, encoding="utf-8")
     return path

@@ -9,6 +9,8 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+PATIENCE = 300  # seconds; a busy machine is not a failure
+
 
 @contextmanager
 def running_server(folder, *options):
@@ -22,11 +24,11 @@ def running_server(folder, *options):
             yield _address(started, log)
         finally:
             started.terminate()
-            started.wait(timeout=30)
+            started.wait(timeout=PATIENCE)
 
 
 def _address(started, log):
-    for _ in range(600):
+    for _ in range(10 * PATIENCE):
         if found := re.search(r"http://127\.0\.0\.1:\d+/", log.read_text()):
             return found[0]
         assert started.poll() is None, log.read_text()

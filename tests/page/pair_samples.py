@@ -1,8 +1,8 @@
 """Alignments and their exported files for the tests of the pair view; the fake model is there on every machine."""
 
+from evalign.core.registry import metric
 from evalign.encoders.fake import FakeEncoder
-from evalign.metrics.every_matching import align_every
-from evalign.metrics.registry import metric
+from evalign.metrics.all_matchings import align_all
 from evalign.render.documents import alignment_document
 from evalign.render.export import write_html
 from evalign.text.idf import IDFTable
@@ -37,7 +37,7 @@ MISPLACED = """() => {
 def pair_file(folder, candidate=CANDIDATE, reference=REFERENCE, spec=FAKE, idf=False, every=True):
     """An exported file of all matchings, or of the metric's own: (path, alignments by name, document)."""
     weights = _weights() if idf else None
-    found = align_every(metric(spec), candidate, reference, weights, others=every)
+    found = align_all(metric(spec), candidate, reference, weights, only_first=not every)
     document = alignment_document(found.alignments, found.skipped, spec, packed=True)
     file = folder / "pair.html"
     write_html(document, file)

@@ -15,7 +15,7 @@ COMPLETE = 3  # operators of a solid curve: m, c, S
 
 
 class PdfShapes:
-    """`boxes` (colour, x1, y1, x2, y2), `curves` (colour, start, stop), `texts` (x, y) where they start."""
+    """`boxes` (colour, x1, y1, x2, y2), `curves` (colour, start, stop), `texts` (x, y) where letters start."""
 
     def __init__(self, pdf):
         self.boxes, self.curves, self.texts = [], [], []
@@ -30,7 +30,7 @@ class PdfShapes:
     def _read(self, content):
         matrix, colour, kept = np.eye(3), (0, 0, 0), []
         numbers, points, curved = [], [], 0
-        place = np.zeros(2)
+        line = np.eye(3)
 
         def at(x, y):
             return tuple((np.array([x, y, 1]) @ matrix)[:2])
@@ -60,8 +60,11 @@ class PdfShapes:
                     self.curves.append((colour, points[0], points[-1]))
                 points, curved = [], 0
             elif token == b"Tm":
-                place = np.array(numbers[-2:])
-                self.texts.append(at(*place))
+                line = _matrix(numbers)
+                self.texts.append(at(*line[2, :2]))
+            elif token == b"Td":  # the next letters of the same text
+                line = np.array([[1, 0, 0], [0, 1, 0], [*numbers[-2:], 1]]) @ line
+                self.texts.append(at(*line[2, :2]))
             if token not in (b"h",):
                 numbers = []
 

@@ -1,13 +1,12 @@
-"""The report of `evalign meta` in a browser: a point of a scatter plot leads to its row."""
+"""The report of `evalign agree` in a browser: a point of a scatter plot leads to its row."""
 
 import pytest
 from corpus_samples import synthetic_rows
 
-from evalign.analysis.agreement import judge_table
-from evalign.analysis.plan import Plan
+from evalign.analysis.agreement import AgreementPlan, agree_table
 from evalign.analysis.rated_tables import rate
-from evalign.data.rows import InMemory
-from evalign.metrics.registry import metric
+from evalign.core.registry import metric
+from evalign.io.rows import InMemory
 from evalign.render.agreement.html import agreement_html
 from evalign.render.agreement.pictures import pictures
 from evalign.stats.bootstrap import Resampling
@@ -17,7 +16,9 @@ pytest.importorskip("matplotlib", reason="plots need the extra 'plots'")
 
 def judged(rows, specs, **plan):
     metrics = [metric(spec) for spec in specs]
-    return judge_table(rate(InMemory(rows), metrics), Plan(resampling=Resampling(20), test="none", **plan)), metrics
+    return agree_table(
+        rate(InMemory(rows), metrics), AgreementPlan(resampling=Resampling(20), test="none", **plan)
+    ), metrics
 
 
 def test_a_point_leads_to_its_row(tmp_path, open_page, axe):
@@ -62,7 +63,7 @@ def test_systems_and_hexagons_lead_nowhere_and_files_have_no_links(tmp_path):
     assert "#row-1" not in text
     assert 'id="rows"' not in text
     agreement, metrics = judged(rows, ["rougeL"])
-    (scatter,) = [picture for picture in pictures(agreement) if picture.kind == "scatter"]
+    (scatter,) = [picture for picture in pictures(agreement) if picture.section == "scatter"]
     assert scatter.drawing.svg.count("#row-") == len(rows)
     saved = scatter.drawing.save(tmp_path, "scatter")[1].read_text()
     assert "<a " not in saved

@@ -19,9 +19,9 @@ READ = """([text, delimiter, sizes]) => {
 
 @pytest.fixture(scope="module")
 def readers(tmp_path_factory, browser):
-    names, page = ("csvReader", "csvLines", "jsonlReader", "guessDelimiter"), browser.new_page()
-    modules = "upload/csv_reader.js shared/csv_writer.js"
-    page.goto(module_page(tmp_path_factory.mktemp("page") / "csv.html", modules, *names).as_uri())
+    exports = {"upload/read_file.js": "csvReader jsonlReader guessDelimiter", "shared/format.js": "csvText"}
+    page = browser.new_page()
+    page.goto(module_page(tmp_path_factory.mktemp("page") / "csv.html", exports).as_uri())
     yield page
     page.close()
 
@@ -47,7 +47,7 @@ def test_what_python_writes_is_read_back(readers):
 def test_what_is_written_python_reads_back(readers):
     draw = random.Random(9)
     rows = [["".join(draw.choices('a", ;\t\n\ré', k=draw.randint(1, 6))) for _ in range(3)] for _ in range(200)]
-    text = readers.evaluate("(rows) => csvLines([...rows, [null, undefined, 0.5]])", rows)
+    text = readers.evaluate("(rows) => csvText([...rows, [null, undefined, 0.5]])", rows)
     assert list(csv.reader(io.StringIO(text, newline=""), strict=True)) == [*rows, ["", "", "0.5"]]
 
 

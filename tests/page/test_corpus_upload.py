@@ -10,12 +10,13 @@ import pytest
 from corpus_samples import module_page, sample_document, synthetic_rows
 from pair_samples import pair_file
 from upload_steps import choose_metrics, jsonl, panel, saved_document, scored, upload
+from waiting import wait_until
 
-from evalign.analysis.comparison.run import compare_sources
-from evalign.analysis.comparison.values import ComparisonPlan
+from evalign.analysis.comparison import compare_sources
+from evalign.analysis.comparison_results import ComparisonPlan
 from evalign.analysis.scoring import score_source
-from evalign.data.rows import Columns, InMemory, TableFile
-from evalign.metrics.registry import metric
+from evalign.core.registry import metric
+from evalign.io.rows import Columns, InMemory, TableFile
 from evalign.render.documents import schema
 from evalign.stats.bootstrap import Resampling
 
@@ -30,8 +31,9 @@ def page(server, open_page):
 @pytest.fixture(scope="module")
 def reading(tmp_path_factory, browser):
     """The modules that read files, without a server."""
-    names, page = ("guessColumns", "readRecords"), browser.new_page()
-    page.goto(module_page(tmp_path_factory.mktemp("page") / "file.html", "upload/columns.js", *names).as_uri())
+    page = browser.new_page()
+    exports = {"upload/columns.js": "guessColumns", "upload/read_file.js": "readRecords"}
+    page.goto(module_page(tmp_path_factory.mktemp("page") / "file.html", exports).as_uri())
     yield page
     page.close()
 
@@ -306,8 +308,8 @@ def test_files_that_cannot_be_read_are_refused_in_a_sentence(page):
         ("a.json", b'{"format": "evalign.corpus", "version": 1}', 'damaged: it has no list "metrics"'),
         ("a.json", b'{"format": "evalign.corpus", "version": 9, "rows": []}', "reads version 1 of evalign.corpus"),
         ("a.json", b'{"format": "evalign.alignment", "version": 1}', "damaged: it has no candidate"),
-        ("a.json", b'{"format": "evalign.other", "version": 1}', "no evalign document"),
-        ("a.json", b'{"format": "evalign.likelihood", "version": 1}', "a page of their own"),
+        ("a.json", b'{"format": "evalign.other", "version": 1}', "not of evalign.other"),
+        ("a.json", b'{"format": "evalign.likelihood", "version": 1}', "not of evalign.likelihood"),
     ):
         upload(page, name, content)
         page.get_by_role("alert").filter(has_text=said).wait_for()
@@ -322,7 +324,7 @@ def test_a_saved_document_is_opened_again_and_a_pair_from_it(page):
     page.locator(".c-open").first.click()
     page.locator("#pair").wait_for()
     worst = min(document["rows"], key=lambda row: row["scores"][0]["f1"])
-    assert page.locator("#candidate").input_value() == worst["candidate"]
+    wait_until(page, "(text) => document.getElementById('candidate').value === text", worst["candidate"])
     with page.expect_download() as started:
         page.locator("#tab-corpus").click()
         page.get_by_role("button", name="Save as one HTML file").last.click()
@@ -348,17 +350,17 @@ def test_a_damaged_document_is_refused_before_it_is_drawn(reading, part, value, 
 
 @pytest.mark.parametrize("wired", [True, False])
 def test_a_saved_alignment_is_handed_on_or_refused_in_a_sentence(tmp_path, open_page, wired):
-    page = open_page(module_page(tmp_path / "panel.html", "upload/panel.js", "uploadPanel"))
+    page = open_page(module_page(tmp_path / "panel.html", {"upload/panel.js": "createPanel"}))
     page.evaluate(
         """(wired) => { window.given = [];
         const onAlignment = wired ? (doc) => window.given.push(doc.candidate.text) : undefined;
-        uploadPanel(document.body.appendChild(document.createElement("div")), { onAlignment }); }""",
+        createPanel(document.body.appendChild(document.createElement("div")), { onAlignment }); }""",
         wired,
     )
     _, _, document = pair_file(tmp_path, "a cat sat", "the cat sat", every=False)
     upload(page, "pair.json", json.dumps(document))
     if wired:
-        page.wait_for_function("window.given.length === 1")
+        wait_until(page, "window.given.length === 1")
         assert page.evaluate("window.given") == ["a cat sat"]
         assert page.get_by_role("alert").count() == 0
     else:

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from corpus_samples import sample_document, synthetic_rows
 from screens import on_every_screen
+from waiting import wait_until
 
+from evalign.core import Row
 from evalign.render.export import write_html
-from evalign.types import Row
 
 HOSTILE = '</script><img src=x onerror="window.hit=1"><b>\u202e'
 MINUS = "\u2212"
@@ -119,7 +120,7 @@ def test_rows_are_listed_by_difference_by_people_and_by_disagreement(document, o
     human = np.array([row["human"] for row in document["rows"]])
     assert listed(page) == [document["rows"][row]["id"] for row in np.argsort(human, kind="stable")[:20]]
     choose(page, "Sort by", "over")
-    assert "above people" in page.locator(".c-row").first.inner_text()
+    assert "above the human rating" in page.locator(".c-row").first.inner_text()
 
 
 def test_brushing_text_and_flags_narrow_the_list(broken, opened):
@@ -139,9 +140,7 @@ def test_brushing_text_and_flags_narrow_the_list(broken, opened):
     page.get_by_label("Text or id contains").fill(f" {word.upper()}")
     texts = ["\n".join([row["id"], row["candidate"], *row["references"], ""]).lower() for row in broken["rows"]]
     expected = sum(word.lower() in text for text in texts)
-    page.wait_for_function(
-        "(said) => document.querySelector('.c-filters strong').textContent === said", arg=f"{expected} rows"
-    )
+    wait_until(page, "(said) => document.querySelector('.c-filters strong').textContent === said", f"{expected} rows")
 
 
 @on_every_screen

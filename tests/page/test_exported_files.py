@@ -5,11 +5,12 @@ import json
 import re
 
 import pytest
+from waiting import wait_until
 
 import evalign
 from evalign.errors import InputError
 from evalign.render.documents import alignment_document
-from evalign.render.export import FILES, SLOT, bundle, imported, page_file, write_html
+from evalign.render.export import SLOT, STARTER, bundle, imported, page_file, views, write_html
 
 MOST_HEIGHT = 4000  # pixels; a higher view scrolls in its frame
 HOSTILE = "</script><script>document.title='hit'</script><img src=x onerror=\"document.title='hit'\"> \u202e\x00 end"
@@ -82,7 +83,7 @@ def test_the_state_lies_in_the_address(alignment, tmp_path, open_page):
     write_html(alignment_document(every, packed=True), file)
     page = open_page(file)
     page.locator("input[value=exact]").check()
-    page.wait_for_function("location.hash.length > 5")
+    wait_until(page, "location.hash.length > 5")
     again = open_page(page.url)
     again.locator("input[value=exact]").wait_for()
     assert again.locator("input[value=exact]").is_checked()
@@ -117,7 +118,7 @@ def test_a_trusted_notebook_gets_the_view_in_a_sandbox_of_the_right_height(value
     frame = page.locator("iframe")
     assert frame.get_attribute("sandbox").split() == ["allow-scripts", "allow-downloads"]
     page.frame_locator("iframe").get_by_role("heading").first.wait_for()
-    page.wait_for_function("document.querySelector('.evalign-static').style.display === 'none'")
+    wait_until(page, "document.querySelector('.evalign-static').style.display === 'none'")
     for _ in range(600):
         inside = page.frames[1].evaluate("document.documentElement.offsetHeight")
         outside = frame.evaluate("(frame) => frame.offsetHeight")
@@ -154,18 +155,18 @@ def test_notebook_output_is_small(alignment):
 
 
 def test_what_is_inlined_lost_nothing_but_comments_and_blanks():
-    for kind, (entry, _styles) in FILES.items():
-        script = bundle(entry).rstrip()
+    for kind, view in views().items():
+        script = bundle(STARTER, view.module).rstrip()
         assert not re.search(r"^\s|^//|^/\*\*|^$", script, re.MULTILINE), kind
-        whole = "".join(page_file(name).decode() for name in modules_of(entry))
+        whole = "".join(page_file(name).decode() for name in modules_of(STARTER, view.module))
         strings = re.findall(
             r'"[^"\n]*"', re.sub(r"^\s*(?://|/\*\*|\*|import|export \{).*$| // .*$", "", whole, flags=re.MULTILINE)
         )
         assert [one for one in strings if not one.startswith('".') and one not in script] == [], kind
 
 
-def modules_of(entry):
-    found = [entry]
+def modules_of(*entries):
+    found = list(entries)
     for name in found:
         found += [file for _names, file in imported(name) if file not in found]
     return found

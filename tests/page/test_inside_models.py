@@ -10,11 +10,11 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from page_server import running_server
 
-from evalign.encoders.lstm.file import demonstration_file
 from evalign.metrics.bartscore import BARTScore
-from evalign.metrics.lstm import LSTM
 from evalign.render.export import write_html
-from evalign.render.lstm_document import lstm_document
+from evalign.research.lstm.encoder import demonstration_file
+from evalign.research.lstm.explain import lstm_document
+from evalign.research.lstm.metric import LSTM
 
 TEXT = "The film was not good, but the music was."
 HOSTILE = "</script><img src=x onerror=\"document.title='hit'\"> & zażółć ŵ"
@@ -159,8 +159,8 @@ def test_the_server_traces_a_text_and_says_what_it_lacks(server, open_page, axe)
     page.locator("#tab-pair").focus()
     page.keyboard.press("ArrowLeft")  # round to the last tab
     assert page.evaluate("document.activeElement.id") == "tab-inside"
-    assert "evalign serve --bartscore NAME" in page.locator(".inside-reason").inner_text()
-    page.locator("#inside-lstm").fill("It was not bad.")
+    assert "this server has none: start it with one (`bartscore`)" in page.locator(".inside-reason").inner_text()
+    page.locator("#inside-lstm-text").fill("It was not bad.")
     page.get_by_role("button", name="Trace the gates").press("Enter")
     page.locator(".lstm-cell svg").wait_for()
     assert page.locator(".lstm-words thead button").first.inner_text().startswith("it")
@@ -171,7 +171,7 @@ def test_the_server_traces_a_text_and_says_what_it_lacks(server, open_page, axe)
     assert (
         json.loads(re.search(r'id="evalign-document">(.*?)</script>', held, re.DOTALL)[1])["text"] == "It was not bad."
     )
-    page.locator("#inside-lstm").fill("word " * 201)
+    page.locator("#inside-lstm-text").fill("word " * 201)
     page.get_by_role("button", name="Trace the gates").click()
     page.get_by_role("alert").filter(has_text="text has 201 words; this server traces 200").wait_for()
     page.reload()
@@ -192,7 +192,7 @@ def test_tab_leads_to_everything_inside(server, open_page):
     page = open_page(server)
     page.locator("#main:not([aria-busy])").wait_for()
     page.locator("#tab-inside").click()
-    page.locator("#inside-lstm").press("Tab")
+    page.locator("#inside-lstm-text").press("Tab")
     page.keyboard.press("Enter")  # Trace the gates
     page.locator(".lstm-cell svg").wait_for()
     count = page.evaluate(USABLE)

@@ -175,7 +175,7 @@ def test_a_forged_state_is_no_more_than_the_defaults(short, open_page):
 def test_another_document_keeps_the_state_that_fits_it(short, long, tmp_path, open_page):
     """`update`, `apply` and `destroy`, as the server's page uses them."""
     styles = "".join(page_file(name).decode() for name in ("shared/base.css", "pair/pair.css"))
-    script = f"{bundle('pair/view.js')}\nwindow.pairView = pairView;"
+    script = f"{bundle('pair/view.js')}\nwindow.pairView = $modules['pair/view.js'].createView;"
     file = tmp_path / "own.html"
     body = f"<style>{styles}</style><main id=view></main><script type=module>{script}</script>"
     file.write_text(f"<!DOCTYPE html><meta charset=utf-8>{body}", "utf-8")

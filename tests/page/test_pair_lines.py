@@ -5,6 +5,7 @@ import pytest
 from line_pixels import REACH, LinePixels, end_of_curve
 from pair_samples import LINES, MISPLACED, choose, pair_file, settle, unfold, unit, words
 from screens import on_every_screen
+from waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def test_lines_stay_on_their_words_after_scrolling_resizing_and_zooming(short, o
     page = open_page(short[0], viewport={"width": 1100, "height": 420})
     count = well_placed(page)
     page.mouse.wheel(0, 260)
-    page.wait_for_function("scrollY > 50")
+    wait_until(page, "scrollY > 50")
     assert well_placed(page) == count
     page.set_viewport_size({"width": 420, "height": 700})
     assert well_placed(page) == count

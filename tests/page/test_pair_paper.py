@@ -85,7 +85,9 @@ def test_lines_on_the_screen_and_in_saved_pictures_end_on_their_words_and_letter
 
 
 @on_every_screen
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in ("hebrew", "mixed") else name for name in TEXTS]
+)
 def test_letters_of_a_saved_picture_are_those_of_the_screen(files, open_page, name):
     """Where ink lies in each word, column by column: screen and PNG agree, so the order and shape of letters do."""
     pictures = pytest.importorskip("PIL.Image")
@@ -164,11 +166,11 @@ def test_a_printed_page_has_all_words_lines_and_colours_of_the_picture(files, op
     assert len(blue) == len(lines)
     on_words = sum(any(touches(end, box) for box in unit_boxes) for curve in blue for end in curve)
     assert on_words == ends
-    inside = [
-        any(x1 - 1 < x < x2 + 1 and min(y1, y2) < y < max(y1, y2) for x1, y1, x2, y2 in unit_boxes)
-        for x, y in shapes.texts
+    written = [
+        any(x1 - 1 < x < x2 + 1 and min(y1, y2) < y < max(y1, y2) for x, y in shapes.texts)
+        for x1, y1, x2, y2 in unit_boxes
     ]
-    assert sum(inside) >= 0.5 * len(unit_boxes)  # letters of neighbouring words may be written at once
+    assert sum(written) >= 0.5 * len(unit_boxes)  # letters of neighbouring words may be written at once
 
 
 def test_all_words_of_long_texts_are_printed(tmp_path, open_page):

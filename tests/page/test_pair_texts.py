@@ -9,8 +9,8 @@ from pair_samples import FAKE, LINES, MISPLACED, facts, pair_file, settle, unfol
 from screens import on_every_screen
 
 import evalign
-from evalign.matching.greedy import selection
-from evalign.types import Tokens
+from evalign.core import Tokens
+from evalign.matching.greedy import Greedy
 
 ARABIC = "ذهبت القطة الصغيرة إلى السوق", "القطة السوداء ذهبت إلى المدرسة"
 HEBREW = "החתול ישב על המחצלת", "חתול שחור יושב על שטיח"
@@ -116,8 +116,10 @@ def test_tokens_that_share_or_lack_characters_join_a_neighbour(tmp_path, open_pa
     tokens = Tokens("hi 🎉 yo", pieces, np.arange(6), offsets, np.zeros(6, dtype=bool))
     alignment = evalign.metric(FAKE).align("a", "b c")
     similarity = np.random.default_rng(0).random((6, len(alignment.reference)))
-    cells = np.argwhere(selection(similarity))
-    alignment = replace(alignment, candidate=tokens, similarity=similarity, candidate_weights=np.ones(6), cells=cells)
+    result = Greedy().solve(similarity)
+    names = ("similarity", "candidate_values", "reference_values", "candidate_partners", "reference_partners")
+    solved = {name: getattr(result, name) for name in names} | {"cells": np.argwhere(result.cells)}
+    alignment = replace(alignment, candidate=tokens, candidate_weights=np.ones(6), **solved)
     file = tmp_path / "joined.html"
     alignment.to_html(file)
     page = open_page(file)

@@ -12,12 +12,11 @@ from test_corpus_upload import choose_metrics, jsonl, panel, upload
 
 from evalign.analysis.scoring import score_source
 from evalign.cli.main import cli
-from evalign.data.rows import InMemory
-from evalign.metrics.registry import metric
-from evalign.render.documents import alignment_document, schema, scores_document
+from evalign.core import Row
+from evalign.core.registry import metric
+from evalign.io.rows import InMemory
+from evalign.render.documents import alignment_document, row_alignments, schema, scores_document
 from evalign.render.export import write_html
-from evalign.render.row_alignments import row_alignments
-from evalign.types import Row
 
 REFERENCES = [
     ("Two schools were shut because of the storm.", "The storm closed two schools on Monday."),
@@ -215,7 +214,7 @@ def exported(tmp_path_factory):
     """What `evalign compare --html` writes of three systems."""
     folder = tmp_path_factory.mktemp("exported")
     (folder / "rows.jsonl").write_text(jsonl(ROWS))
-    specs = ["-m", "bertscore(idf=references)", "-m", "chrf", "--samples", "200"]
+    specs = ["-m", "bertscore(idf=references)", "-m", "chrf", "--resamples", "200"]
     made = CliRunner().invoke(cli, ["compare", str(folder / "rows.jsonl"), *specs, "--html", str(folder / "out.html")])
     assert made.exit_code == 0, made.output
     return folder / "out.html"
@@ -236,7 +235,7 @@ def test_an_exported_file_opens_its_rows_with_their_alignments(exported, open_pa
         best = row["references"][row["best_reference"][entry["metric"]]]
         assert entry["alignment"]["reference"]["text"] == best
     page = open_page(exported)
-    assert "the alignments of all its rows that have one: 9 rows" in page.inner_text(".c-about-rows")
+    assert "the alignments of all rows that can be aligned: 9 rows" in page.inner_text(".c-about-rows")
     listed = page.locator(".c-number").first.inner_text()
     page.locator(".c-open").first.click()
     page.locator(".pair-stage").wait_for()
@@ -267,9 +266,9 @@ def test_alignments_stop_at_the_stated_size_with_the_worst_rows(tmp_path, open_p
     sizes = [len(json.dumps(entry, ensure_ascii=False).encode()) for entry in whole["rows"]]
     order = sorted(range(len(ROWS)), key=lambda place: segments[place].scores["f1"])
     assert [entry["row"] for entry in whole["rows"]] == order
-    some = row_alignments([spec], [(rows, ROWS)], [segments], most=sum(sizes[:4]) + 1)
+    some = row_alignments([spec], [(rows, ROWS)], [segments], max_bytes=sum(sizes[:4]) + 1)
     assert some["rows"] == whole["rows"][:4]
-    assert "alignments of 4 of 9 rows, those that were scored worst" in some["about"]
+    assert "alignments of the 4 worst of 9 rows" in some["about"]
     document = scores_document([spec], [result.to_dict() for result in results], ROWS, [segments])
     write_html(document | {"alignments": some}, tmp_path / "some.html")
     page = open_page(tmp_path / "some.html")

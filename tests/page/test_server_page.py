@@ -8,8 +8,8 @@ from pair_samples import MISPLACED, choose, unfold
 from screens import on_every_screen
 
 import evalign
-from evalign.metrics.corpus_idf import count_idf
-from evalign.metrics.every_matching import align_every
+from evalign.metrics.all_matchings import align_all
+from evalign.metrics.weighting import count_idf
 
 PAIR = ("The storm closed two schools.", "Two schools were shut because of the storm.")
 EXAMPLES = 10
@@ -91,6 +91,17 @@ def test_a_first_visit_sees_an_aligned_example_and_a_message_that_covers_nothing
     assert page.problems == []
 
 
+def test_a_word_stays_pinned_in_a_hidden_tab(page):
+    page.locator('.pair-unit[data-side="candidate"]').nth(3).click()
+    page.locator(".pair-beside").wait_for()
+    page.locator("#tab-corpus").click()
+    page.set_viewport_size({"width": 1100, "height": 900})  # the hidden stage is laid out again
+    page.wait_for_timeout(200)
+    page.locator("#tab-pair").click()
+    page.locator(".pair-beside").wait_for()
+    assert page.problems == []
+
+
 def assert_messages_cover_nothing(page):
     status = page.get_by_role("status")
     assert status.inner_text().startswith("Aligned")
@@ -169,7 +180,7 @@ def test_nothing_can_be_sent_before_the_models_are_known(server, browser):
 
 def test_numbers_are_the_librarys_for_every_matching(page):
     align(page)
-    for name, alignment in align_every(evalign.metric("bertscore"), *PAIR).alignments.items():
+    for name, alignment in align_all(evalign.metric("bertscore"), *PAIR).alignments.items():
         choose(page, name)
         assert shown_scores(page) == four(alignment.scores), name
         assert page.locator("#pair-result .recipe").inner_text() == alignment.signature
@@ -187,8 +198,8 @@ def test_numbers_are_the_librarys_with_idf_another_layer_and_without_special_tok
     until(page, "document.querySelector('#pair-result').textContent.includes('idf:table')")
     references = page.evaluate("fetch('/page/examples.json').then((a) => a.json())")
     metric = evalign.metric("bertscore(layer=6, specials=drop)")
-    table = count_idf(metric.scorer().memory.encoder, [one["reference"] for one in references])
-    for name, alignment in align_every(metric, *PAIR, weights=table).alignments.items():
+    table = count_idf(metric.scorer().cache.encoder, [one["reference"] for one in references])
+    for name, alignment in align_all(metric, *PAIR, weights=table).alignments.items():
         choose(page, name)
         assert shown_scores(page) == four(alignment.scores), name
     assert page.problems == []

@@ -21,8 +21,9 @@ def page(server, open_page):
 
 @pytest.fixture(scope="module")
 def reading(tmp_path_factory, browser):
-    names, page = ("guessColumns", "readRecords", "rowsFrom"), browser.new_page()
-    page.goto(module_page(tmp_path_factory.mktemp("page") / "file.html", "upload/columns.js", *names).as_uri())
+    page = browser.new_page()
+    exports = {"upload/columns.js": "guessColumns rowsFrom", "upload/read_file.js": "readRecords"}
+    page.goto(module_page(tmp_path_factory.mktemp("page") / "file.html", exports).as_uri())
     yield page
     page.close()
 
@@ -126,7 +127,7 @@ def test_why_a_metric_is_greyed_stands_below_its_name(page, axe):
 
 
 def test_a_metric_that_the_server_lacks_says_why(tmp_path, open_page):
-    page = open_page(module_page(tmp_path / "panel.html", "upload/metric_choice.js", "metricChoice"))
+    page = open_page(module_page(tmp_path / "panel.html", {"upload/metric_choice.js": "metricChoice"}))
     page.evaluate("""() => { const metric = { name: "bleu", about: "n-grams (2002)", needs: [], options: [] };
       const known = [metric, { ...metric, name: "evalign", reason: "evalign is made for minilm" }];
       const choice = metricChoice({ metrics: () => known });

@@ -9,10 +9,9 @@ import pytest
 from corpus_samples import sample_document, synthetic_rows
 from upload_steps import choose_metrics, jsonl, panel, saved_document, scored, upload
 
-from evalign.analysis.comparison.run import compare_scored
-from evalign.analysis.comparison.system_scores import PairedScores
-from evalign.analysis.comparison.values import ComparisonPlan
-from evalign.metrics.registry import metric
+from evalign.analysis.comparison import compare_scored
+from evalign.analysis.comparison_results import ComparisonPlan, PairedScores
+from evalign.core.registry import metric
 from evalign.stats.bootstrap import Resampling
 
 
@@ -26,7 +25,7 @@ def results_head(page):
 
 
 def kept(page):
-    page.get_by_text("Kept in this browser").wait_for()
+    page.get_by_text("Saved in this browser").wait_for()
 
 
 def reloaded(page):
@@ -76,12 +75,12 @@ def test_a_reload_restores_a_finished_run(page, axe):
     assert results_head(page).startswith("Scores of first.jsonl Restored: scored on ")
     assert axe(page) == []
     assert page.locator(".c-line-text").first.inner_text()  # the texts are there, too
-    page.get_by_role("button", name="Forget these scores").focus()
+    page.get_by_role("button", name="Delete these scores").focus()
     page.keyboard.press("Enter")
     page.locator(".c-head").wait_for(state="detached")
     assert page.locator("#corpus-head").is_hidden()
     assert page.evaluate("document.activeElement.id") == "u-file"
-    page.get_by_text("The scores were forgotten.").wait_for(state="attached")
+    page.get_by_text("The scores were deleted.").wait_for(state="attached")
     reloaded(page)
     assert page.locator(".c-head").count() == 0
     assert page.locator("#link-problem").is_hidden()  # the address does not speak of them any more
@@ -105,7 +104,7 @@ def test_leaving_is_warned_about_while_rows_are_scored_or_if_nothing_can_be_kept
     upload(page, "first.jsonl", jsonl(synthetic_rows(4, 1)))
     choose_metrics(page, "rouge1")
     scored(page)
-    page.get_by_text("This browser cannot keep them").wait_for()
+    page.get_by_text("This browser cannot save them").wait_for()
     reloaded(page)
     assert asked == ["beforeunload"] * 2
     assert page.locator(".c-head").count() == 0

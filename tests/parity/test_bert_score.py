@@ -1,4 +1,4 @@
-"""`evalign.score` against bert_score itself: within 1e-5 on 20 real pairs, and on 500 in the slow tests.
+"""`evalign.compat.bert_score` against bert_score itself: within 1e-5 on 20 real pairs, and on 500 in the slow tests.
 
 One difference is left on such texts: bert_score multiplies similarities by the padding mask, so a token whose best
 real similarity is negative may be given 0 instead. Pairs with such a token are found here, from our own
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import evalign
+from evalign.compat import bert_score as compat
 from evalign.matching.greedy import Greedy
 from evalign.matching.similarity import similarity
 from tiny_models import SENTENCES, edit_json
@@ -31,7 +32,7 @@ def negative_pairs(candidates, references, model, layer):
     """Whether some token's best similarity is negative: (pairs,), or (layers, pairs) for layer="all"."""
     scorer = evalign.BERTScore(model=str(model), layer=layer, overlong="truncate").scorer()
     groups = [[entry] if isinstance(entry, str) else entry for entry in references]
-    sides = scorer.sides([*candidates, *(text for group in groups for text in group)])
+    sides = scorer.weigh([*candidates, *(text for group in groups for text in group)])[0]
 
     def negative(candidate, reference):
         matrices = similarity(sides[candidate].embedded, sides[reference].embedded, per_layer=True)
@@ -99,14 +100,14 @@ def baseline(tmp_path_factory):
 @pytest.mark.parametrize("batch_size", [1, pytest.param(7, marks=pytest.mark.slow), 64])
 def test_plain(texts, minilm, negative, batch_size):
     theirs = their_score(*texts, model_type=str(minilm), num_layers=4, batch_size=batch_size)
-    ours = evalign.score(*texts, model_type=str(minilm), num_layers=4)
+    ours = compat.score(*texts, model_type=str(minilm), num_layers=4)
     unpadded = negative & (batch_size > 1)  # a batch of one pair has no padding, so there nothing may differ
     assert assert_parity(ours, theirs, unpadded) > 0.9 * len(texts[0])
 
 
 def test_idf(texts, minilm, negative):
     options = {"model_type": str(minilm), "num_layers": 4, "idf": True}
-    assert assert_parity(evalign.score(*texts, **options), their_score(*texts, **options), negative)
+    assert assert_parity(compat.score(*texts, **options), their_score(*texts, **options), negative)
 
 
 def test_a_given_idf_table(texts, minilm, negative):
@@ -115,21 +116,21 @@ def test_a_given_idf_table(texts, minilm, negative):
     texts, negative = tuple(side[:200] for side in texts), negative[:200]
     table = get_idf_dict(list(texts[1][:99]), get_tokenizer(str(minilm)), nthreads=0)
     options = {"model_type": str(minilm), "num_layers": 4, "idf": table}
-    ours = evalign.score(*texts, **options)  # before bert_score adds what it looks up to the table
+    ours = compat.score(*texts, **options)  # before bert_score adds what it looks up to the table
     assert assert_parity(ours, their_score(*texts, **options), negative)
 
 
 def test_rescaled(texts, minilm, negative, baseline):
     options = {"num_layers": 4, "lang": "en", "rescale_with_baseline": True, "baseline_path": baseline}
     options["model_type"] = str(minilm)
-    assert assert_parity(evalign.score(*texts, **options), their_score(*texts, **options), negative)
+    assert assert_parity(compat.score(*texts, **options), their_score(*texts, **options), negative)
 
 
 def test_all_layers_rescaled(texts, minilm, baseline):
     options = {"all_layers": True, "lang": "en", "rescale_with_baseline": True, "baseline_path": baseline}
     options |= {"model_type": str(minilm), "num_layers": 6}
     negative = negative_pairs(*texts, minilm, "all")
-    compared = assert_parity(evalign.score(*texts, **options), their_score(*texts, **options), negative)
+    compared = assert_parity(compat.score(*texts, **options), their_score(*texts, **options), negative)
     assert compared > 5 * len(texts[0])
 
 
@@ -142,7 +143,7 @@ def test_ragged_references(summary_rows, minilm, idf, step):
     assert sum(map(len, references)) >= PAIRS / step
     options = {"model_type": str(minilm), "num_layers": 4, "idf": idf}
     negative = negative_pairs(candidates, references, minilm, "4")
-    ours, theirs = evalign.score(candidates, references, **options), their_score(candidates, references, **options)
+    ours, theirs = compat.score(candidates, references, **options), their_score(candidates, references, **options)
     assert assert_parity(ours, theirs, negative)
 
 
@@ -158,7 +159,7 @@ def test_texts_over_512_tokens(real_pairs, minilm, step):
     report = evalign.BERTScore(model=str(minilm), overlong="truncate").score(candidates, references)
     assert report.flags["truncated"] == len(candidates)
     negative = negative_pairs(candidates, references, minilm, "4")
-    ours, theirs = evalign.score(candidates, references, **options), their_score(candidates, references, **options)
+    ours, theirs = compat.score(candidates, references, **options), their_score(candidates, references, **options)
     assert assert_parity(ours, theirs, negative) > 0.5 * len(candidates)
 
 
@@ -172,7 +173,7 @@ def test_tiny_models(tiny, real_pairs, tmp_path, family, layer):
         edit_json(model / "tokenizer_config.json", add_prefix_space=True)
     options = {"model_type": str(model), "num_layers": layer}
     negative = negative_pairs(*texts, model, str(layer))
-    ours, theirs = evalign.score(*texts, **options), their_score(*texts, **options)
+    ours, theirs = compat.score(*texts, **options), their_score(*texts, **options)
     assert assert_parity(ours, theirs, negative) >= 100
 
 
@@ -183,7 +184,7 @@ def test_the_known_difference_is_the_padding_and_nothing_else(tiny):
     references = references[::-1]
     options = {"model_type": str(tiny("distilbert")), "num_layers": 0}
     negative = negative_pairs(candidates, references, tiny("distilbert"), "0")
-    ours = evalign.score(candidates, references, **options)
+    ours = compat.score(candidates, references, **options)
     padded, alone = (their_score(candidates, references, batch_size=size, **options) for size in (64, 1))
     assert assert_parity(ours, padded, negative) > 0
     assert (np.abs(np.stack(ours) - padded).max(axis=0) > TOLERANCE).sum() > 0, "no pair shows the difference"

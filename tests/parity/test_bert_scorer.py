@@ -1,4 +1,4 @@
-"""`evalign.BERTScorer` and `evalign.score` against bert_score's: arguments, hash, families, IDF, baselines.
+"""`BERTScorer` and `evalign.compat.bert_score` against bert_score's: arguments, hash, families, IDF, baselines.
 
 Batches of one pair: bert_score then has no padding that could win. RoBERTa's slow tokenizer is the one of transformers
 4; today's no longer hears bert_score's request for a space, so there its own setting asks for it.
@@ -14,8 +14,9 @@ import pytest
 import evalign
 import tiny_torch_models
 from evalign.cli.main import main
+from evalign.compat import bert_score as compat
 from evalign.errors import InputError, TableError
-from evalign.metrics import published_baselines
+from evalign.metrics import baseline as published_baselines
 from tiny_models import SENTENCES, edit_json
 
 bert_score = pytest.importorskip("bert_score", reason="bert-score is not installed: pip install 'evalign[dev]'")
@@ -39,15 +40,15 @@ def theirs(model, candidates=CANDIDATES, references=REFERENCES, **options):
 
 
 def ours(model, candidates=CANDIDATES, references=REFERENCES, **options):
-    return np.stack(evalign.score(candidates, references, model_type=str(model), **options))
+    return np.stack(compat.score(candidates, references, model_type=str(model), **options))
 
 
 def test_arguments_and_their_order_are_the_peers():
-    pairs = [(evalign.score, bert_score.score), (evalign.BERTScorer, bert_score.BERTScorer)]
+    pairs = [(compat.score, bert_score.score), (compat.BERTScorer, bert_score.BERTScorer)]
     pairs += [
-        (getattr(evalign.BERTScorer, name), getattr(bert_score.BERTScorer, name)) for name in ("score", "compute_idf")
+        (getattr(compat.BERTScorer, name), getattr(bert_score.BERTScorer, name)) for name in ("score", "compute_idf")
     ]
-    pairs += [(evalign.BERTScorer.plot_example, bert_score.BERTScorer.plot_example)]
+    pairs += [(compat.BERTScorer.plot_example, bert_score.BERTScorer.plot_example)]
     for own, peer in pairs:
         expected = {name: value.default for name, value in inspect.signature(peer).parameters.items()}
         assert {name: value.default for name, value in inspect.signature(own).parameters.items()} == expected
@@ -88,10 +89,10 @@ def test_the_profile_is_part_of_spec_and_signature(tiny):
 def test_hash(tiny, options):
     arguments = {"model_type": str(tiny("bert")), "num_layers": 2, **options}
     _, expected = bert_score.score(CANDIDATES[:2], REFERENCES[:2], nthreads=0, return_hash=True, **arguments)
-    _, made = evalign.score(CANDIDATES[:2], REFERENCES[:2], return_hash=True, **arguments)
+    _, made = compat.score(CANDIDATES[:2], REFERENCES[:2], return_hash=True, **arguments)
     assert made == expected
     assert made.signature.startswith("bertscore|model:")
-    assert evalign.BERTScorer(**arguments).hash == bert_score.BERTScorer(nthreads=0, **arguments).hash
+    assert compat.BERTScorer(**arguments).hash == bert_score.BERTScorer(nthreads=0, **arguments).hash
 
 
 def test_without_transformers_the_hash_says_so(tiny, monkeypatch):
@@ -101,13 +102,13 @@ def test_without_transformers_the_hash_says_so(tiny, monkeypatch):
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "version", version)
-    assert evalign.BERTScorer(str(tiny("bert")), 2).hash == f"{tiny('bert')}_L2_no-idf_version=0.3.12(hug_trans=none)"
+    assert compat.BERTScorer(str(tiny("bert")), 2).hash == f"{tiny('bert')}_L2_no-idf_version=0.3.12(hug_trans=none)"
 
 
 def test_a_scorer_keeps_its_idf_weights(tiny):
     arguments = {"model_type": str(tiny("bert")), "num_layers": 2, "idf": True, "idf_sents": SENTENCES}
     peer = bert_score.BERTScorer(nthreads=0, device="cpu", **arguments)
-    own = evalign.BERTScorer(batch_size=3, **arguments)
+    own = compat.BERTScorer(batch_size=3, **arguments)
     expected = np.stack([field.numpy() for field in peer.score(CANDIDATES, REFERENCES, batch_size=1)])
     np.testing.assert_allclose(np.stack(own.score(CANDIDATES, REFERENCES, False, 7)), expected, atol=TOLERANCE)
     with pytest.warns(UserWarning, match="Overwriting the previous importance weights"):
@@ -115,11 +116,11 @@ def test_a_scorer_keeps_its_idf_weights(tiny):
     assert np.abs(own.score(CANDIDATES, REFERENCES)[2] - expected[2]).max() > 1e-3
     assert str(own) == f"BERTScorer(hash={own.hash}, batch_size=3, nthreads=4)"
     with pytest.raises(InputError, match="compute_idf"):
-        evalign.BERTScorer(str(tiny("bert")), 2, idf=True).score(["a"], ["b"])
+        compat.BERTScorer(str(tiny("bert")), 2, idf=True).score(["a"], ["b"])
 
 
 def test_several_references_and_all_layers(tiny):
-    scorer = evalign.BERTScorer(str(tiny("bert")), 3, all_layers=True)
+    scorer = compat.BERTScorer(str(tiny("bert")), 3, all_layers=True)
     scores, _ = scorer.score(CANDIDATES, REFERENCES, return_hash=True)
     np.testing.assert_allclose(np.stack(scores), theirs(tiny("bert"), num_layers=3, all_layers=True), atol=TOLERANCE)
     ragged = [[text, SENTENCES[9]] for text in REFERENCES]
@@ -133,7 +134,7 @@ def test_ids_without_a_weight_weigh_nothing_and_are_said(tiny):
     """bert_score raises KeyError; its own tables are defaultdicts, and nothing is missing there."""
     table = dict.fromkeys(range(0, 60), 1.0)
     with pytest.warns(UserWarning, match=r"tokens of \d+ rows have no weight"):
-        evalign.score(CANDIDATES, REFERENCES, str(tiny("bert")), 2, idf=table)
+        compat.score(CANDIDATES, REFERENCES, str(tiny("bert")), 2, idf=table)
     full = defaultdict(lambda: 2.0, table)
     expected = theirs(tiny("bert"), num_layers=2, idf=defaultdict(lambda: 2.0, table))
     np.testing.assert_allclose(ours(tiny("bert"), num_layers=2, idf=full), expected, atol=TOLERANCE)
@@ -141,7 +142,7 @@ def test_ids_without_a_weight_weigh_nothing_and_are_said(tiny):
 
 def test_plot_example(tiny, tmp_path):
     pytest.importorskip("matplotlib", reason="pip install 'evalign[plots]'")
-    scorer = evalign.BERTScorer(str(tiny("bert")), 2)
+    scorer = compat.BERTScorer(str(tiny("bert")), 2)
     scorer.plot_example("the river rose", "the old bridge", str(tmp_path / "pair.png"))
     assert (tmp_path / "pair.png").read_bytes().startswith(b"\x89PNG")
 
@@ -158,7 +159,7 @@ def test_published_baselines(published_model):
     assert len({model for _, model in published_baselines.published_baselines()}) == 33
     options = {"num_layers": 2, "lang": "en", "rescale_with_baseline": True}
     np.testing.assert_allclose(ours(published_model, **options), theirs(published_model, **options), atol=TOLERANCE)
-    scorer = evalign.BERTScorer(published_model, 2, lang="en", rescale_with_baseline=True)
+    scorer = compat.BERTScorer(published_model, 2, lang="en", rescale_with_baseline=True)
     peer = bert_score.BERTScorer(published_model, 2, lang="en", rescale_with_baseline=True)
     np.testing.assert_allclose(scorer.baseline_vals, peer.baseline_vals.numpy(), atol=1e-6)
     assert scorer.hash == peer.hash
@@ -170,16 +171,16 @@ def test_a_model_without_a_published_baseline(tiny, tmp_path, monkeypatch):
     shutil.copytree(tiny("bert"), tmp_path / "roberta-base-openai-detector")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
-        TableError, match=r"no baseline for roberta-base-openai-detector.*33 models.*evalign baseline fit"
+        TableError, match=r"no baseline for roberta-base-openai-detector.*33 other models.*evalign fit baseline"
     ):
-        evalign.score(["a"], ["b"], "roberta-base-openai-detector", 2, lang="en", rescale_with_baseline=True)
-    with pytest.raises(TableError, match=r"no baseline for xlm-roberta-base in lang='sw'.*evalign baseline fit"):
+        compat.score(["a"], ["b"], "roberta-base-openai-detector", 2, lang="en", rescale_with_baseline=True)
+    with pytest.raises(TableError, match=r"no baseline for xlm-roberta-base in lang='sw'.*evalign fit baseline"):
         published_baselines.published_baseline("sw", "xlm-roberta-base")
     monkeypatch.setattr(published_baselines, "published_baselines", dict)
-    with pytest.raises(TableError, match="evalign baseline get"):
-        evalign.score(["a"], ["b"], "roberta-base-openai-detector", 2, lang="en", rescale_with_baseline=True)
+    with pytest.raises(TableError, match="evalign models get-baselines"):
+        compat.score(["a"], ["b"], "roberta-base-openai-detector", 2, lang="en", rescale_with_baseline=True)
     with pytest.raises(InputError, match="lang"):
-        evalign.BERTScorer(str(tiny("bert")), 2, rescale_with_baseline=True)
+        compat.BERTScorer(str(tiny("bert")), 2, rescale_with_baseline=True)
 
 
 def test_a_baseline_for_another_model_is_refused(published_model, capsys):
@@ -195,7 +196,7 @@ def test_a_baseline_for_another_model_is_refused(published_model, capsys):
 
 def test_baselines_are_listed_or_fetched(monkeypatch, tmp_path, capsys):
     with pytest.raises(SystemExit) as left:
-        main(["baseline", "get"])
+        main(["models", "get-baselines"])
     assert not left.value.code
     assert "en\troberta-large\t" in capsys.readouterr().out
     monkeypatch.setenv("EVALIGN_CACHE", str(tmp_path))

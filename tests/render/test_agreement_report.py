@@ -1,4 +1,4 @@
-"""The HTML report and the plots of `evalign meta`: one whole file, hostile texts stay texts, same input same bytes."""
+"""The HTML report and the plots of `evalign agree`: one whole file, hostile texts stay texts, same input same bytes."""
 
 import csv
 import re
@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 
 from evalign import metric
-from evalign.analysis.agreement import Agreement, Judgement, judge_table
-from evalign.analysis.plan import Plan
-from evalign.analysis.rated_tables import human_places, places, rate, worst
-from evalign.data.rows import InMemory
+from evalign.analysis.agreement import Agreement, AgreementPlan, MetricAgreement, agree_table
+from evalign.analysis.rated_tables import human_percentiles, largest_disagreements, percentiles, rate
+from evalign.core import Row
+from evalign.io.rows import InMemory
 from evalign.render.agreement.html import agreement_html
 from evalign.render.agreement.pictures import pictures, save_pictures
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.estimate import Estimate
-from evalign.types import Row
 
 pytest.importorskip("matplotlib", reason="plots need the extra 'plots'")
 
@@ -53,7 +52,7 @@ def rows(count, hostile=False, aspects=None, references=1):
 def judged(table_rows, specs=SPECS[:2], others=None, **plan):
     metrics = [metric(spec) for spec in specs]
     table = rate(InMemory(table_rows), metrics, others)
-    return judge_table(table, Plan(resampling=Resampling(20), **plan)), metrics
+    return agree_table(table, AgreementPlan(resampling=Resampling(20), **plan)), metrics
 
 
 class Page(HTMLParser):
@@ -110,10 +109,10 @@ def check_page(text):
 
 CASES = {
     "plain": ({}, {}),
-    "groups": ({}, {"by": "lp"}),
+    "groups": ({}, {"within": "lp"}),
     "system": ({}, {"level": "system"}),
     "aspects": ({"aspects": ("coherence", "<b>&"), "references": 3}, {"document": "lp"}),
-    "hostile": ({"hostile": True, "aspects": (HOSTILE, "b")}, {"by": "lp"}),
+    "hostile": ({"hostile": True, "aspects": (HOSTILE, "b")}, {"within": "lp"}),
     "no test": ({}, {"test": "none", "statistics": ("spearman",)}),
 }
 
@@ -135,8 +134,8 @@ def test_the_page_is_whole_and_its_texts_are_texts(case):
 
 @pytest.mark.slow
 def test_the_same_judgements_are_the_same_bytes():
-    first, metrics = judged(rows(40), by="lp")
-    second, _ = judged(rows(40), by="lp")
+    first, metrics = judged(rows(40), within="lp")
+    second, _ = judged(rows(40), within="lp")
     assert agreement_html(first, metrics) == agreement_html(second, metrics)
 
 
@@ -154,7 +153,7 @@ def test_scores_from_files_need_no_metric():
     text = agreement_html(agreement, metrics)
     assert not any(given.get("class") == "tokens" for _, given in check_page(text).tags)
     assert "scores from a file" in text
-    for one in worst(agreement.table, 'comet"<1>'):
+    for one in largest_disagreements(agreement.table, 'comet"<1>'):
         assert one.row.candidate in text
 
 
@@ -164,7 +163,7 @@ def test_the_summary_names_the_best_cluster():
     best = agreement.judgements[0]
     assert f"{best.metric} agrees best with people (pearson {best.estimates['pearson'].value:.3f}" in words
     equal = [one.metric for one in agreement.judgements[1:] if one.rank == 1]
-    said = f"Not told apart from it by the permutation test: {', '.join(equal)}." if equal else "significantly better"
+    said = f"Not significantly different (permutation test): {', '.join(equal)}." if equal else "significantly better"
     assert said in words
 
 
@@ -177,9 +176,9 @@ def test_a_metric_without_a_value_and_pairs_without_ratings_have_a_page():
     pairs = type(table)(table.rows, {}, table.scores, table.signatures, {})
     estimate = Estimate(0.4, 20, 0.3, 0.5)
     found = Agreement(
-        Plan(statistics=("darr",), test="none"),
+        AgreementPlan(statistics=("darr",), test="none"),
         pairs,
-        [Judgement("better", SPECS[0], {"darr": estimate}, {}, None)],
+        [MetricAgreement("better", SPECS[0], {"darr": estimate}, {}, None)],
         {},
     )
     page = check_page(agreement_html(found, metrics))
@@ -187,22 +186,22 @@ def test_a_metric_without_a_value_and_pairs_without_ratings_have_a_page():
 
 
 def test_places_and_the_worst_rows():
-    assert places(np.array([3.0, 1.0, 2.0, 2.0])).tolist() == [100, 0, 50, 50]
-    assert places(np.array([3.0])).tolist() == [50]
+    assert percentiles(np.array([3.0, 1.0, 2.0, 2.0])).tolist() == [100, 0, 50, 50]
+    assert percentiles(np.array([3.0])).tolist() == [50]
     agreement, _ = judged(rows(30), SPECS[:1])
     table = agreement.table
-    apart = places(table.scores[SPECS[0]]) - human_places(table)
-    found = worst(table, SPECS[0])
+    apart = percentiles(table.scores[SPECS[0]]) - human_percentiles(table)
+    found = largest_disagreements(table, SPECS[0])
     assert [one.overrated for one in found] == [True] * 3 + [False] * 3
-    assert found[0].metric_place - found[0].human_place == pytest.approx(apart.max())
-    assert found[3].metric_place - found[3].human_place == pytest.approx(apart.min())
+    assert found[0].metric_percentile - found[0].human_percentile == pytest.approx(apart.max())
+    assert found[3].metric_percentile - found[3].human_percentile == pytest.approx(apart.min())
     same = type(table)(table.rows, {"human": table.scores[SPECS[0]]}, table.scores, table.signatures, {})
-    assert worst(same, SPECS[0]) == []
+    assert largest_disagreements(same, SPECS[0]) == []
 
 
 @pytest.mark.slow
 def test_every_plot_is_saved_twice_with_its_numbers(tmp_path):
-    agreement, _ = judged(rows(40, hostile=True, aspects=("a/../b", "a/.. b")), by="lp")
+    agreement, _ = judged(rows(40, hostile=True, aspects=("a/../b", "a/.. b")), within="lp")
     written = save_pictures(agreement, tmp_path / "plots")
     assert len(written) == 3 * len(pictures(agreement))
     assert sorted(written) == sorted((tmp_path / "plots").iterdir())  # nothing elsewhere, no parts left

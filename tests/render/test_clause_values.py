@@ -5,9 +5,9 @@ import pytest
 
 import evalign
 from evalign.encoders.fake import FakeEncoder
-from evalign.metrics.every_matching import align_every
-from evalign.text.clauses import clause_of_tokens
+from evalign.metrics.all_matchings import align_all
 from evalign.text.idf import IDFTable
+from evalign.text.sentences import clause_of_tokens
 
 CANDIDATE = "The council approved the new tram line, and the mayor promised free rides for everyone."
 REFERENCE = "The council approved the new tram line. Nobody was against it; the vote took an hour."
@@ -17,7 +17,7 @@ REFERENCE = "The council approved the new tram line. Nobody was against it; the 
 def test_values_of_clauses_make_up_the_scores(matching):
     table = IDFTable.count("fake", [one.ids for one in FakeEncoder().tokenize([CANDIDATE, REFERENCE, "The mayor."])])
     metric = evalign.metric(f"bertscore(model=fake, specials=drop, matching={matching})")
-    alignment = align_every(metric, CANDIDATE, REFERENCE, table, others=False).own
+    alignment = align_all(metric, CANDIDATE, REFERENCE, table, only_first=True).first
     document = alignment.to_dict()
     [matched] = document["matchings"]
     for side, field in (("candidate", "precision"), ("reference", "recall")):

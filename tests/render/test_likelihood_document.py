@@ -7,7 +7,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from evalign.encoders.likelihood.base import LOWEST, close_likelihoods
+from evalign.encoders.likelihood import MIN_LOG_PROB, close_likelihoods
 from evalign.metrics.bartscore import BARTScore
 from evalign.render.documents import schema
 from tiny_torch_models import build
@@ -94,7 +94,7 @@ def test_faithfulness_reads_the_source(model):
 
 def test_empty_texts_have_the_lowest_score_and_the_flag(model):
     document = bartscore(model).likelihoods("", "a cat").to_dict()
-    assert document["scores"]["score"] == pytest.approx(document["lowest"], abs=1e-8) == LOWEST
+    assert document["scores"]["score"] == pytest.approx(document["lowest"], abs=1e-8) == MIN_LOG_PROB
     assert document["flags"] == {"empty": 1}
     assert document["directions"][0]["flags"] == {"empty": 1}
 
@@ -138,10 +138,10 @@ def test_data_cannot_end_its_element_and_a_notebook_without_scripts_shows_what_m
     static = re.sub(r"<iframe.*?</iframe>|<script.*?</script>", "", value._repr_html_(), flags=re.DOTALL)
     assert "<script" not in static
     assert 'onerror="' not in static
-    assert f"<b>{value.scores['score']:.4f}</b>" in static
+    assert f"<b>{value.scores['score']:.3f}</b>" in static
     assert value.signature in static
     for one in value.directions.values():
         own = [number for number, special in zip(one.log_probs, one.target.special, strict=True) if not special]
         assert all(f"log-probability {number:.4f}" in static for number in own)
-        least = re.findall(r"</bdi> (-\d+\.\d{4})", static.split(f"mean {one.score:.4f}")[1])[:5]
+        least = re.findall(r"</bdi> (-\d+\.\d{4})", static.split(f"mean {one.score:.3f}")[1])[:5]
         assert least == [f"{number:.4f}" for number in np.sort(one.log_probs)[:5]]

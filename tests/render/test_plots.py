@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evalign.errors import MissingExtraError, SpecError
-from evalign.render.labels import labels, showable, wrap
+from evalign.render.tables import labels, showable, wrap
 
 matplotlib = pytest.importorskip("matplotlib", reason="plots need the extra 'plots'")
 
@@ -159,7 +159,7 @@ def test_constant_and_single_values_are_drawn():
 
 
 def test_groups_differ_in_colour_and_marker():
-    assert len(set(figures.PALETTE)) == len(set(figures.MARKERS)) == plots.MOST_GROUPS == 7
+    assert len(set(figures.PALETTE)) == len(set(figures.MARKERS)) == plots.MAX_COLOURED_GROUPS == 7
     assert len(scatter(NAMES[2], 50, 7).legends[0].get_texts()) == 7
     assert scatter(NAMES[2], 50, 30).legends == []
 
@@ -171,10 +171,10 @@ def test_a_missing_extra_is_said(monkeypatch):
 
 
 def test_labels_are_wrapped_or_cut_with_a_key():
-    assert labels(["short", "a, b"], 10).shown == ("short", "a, b")
+    assert labels(["short", "a, b"], 10).names == ("short", "a, b")
     made = labels(["x", LONG.format(1, 1)], 30)
-    assert made.shown[1].endswith("… [2]")
-    assert all(len(line) <= 30 for line in made.shown[1].split("\n"))
+    assert made.names[1].endswith("… [2]")
+    assert all(len(line) <= 30 for line in made.names[1].split("\n"))
     assert made.key == (f"[2] {LONG.format(1, 1)}",)
     assert wrap("日本語日本語", 6) == ["日本語", "日本語"]
     assert wrap("日本", 1) == ["日", "本"]

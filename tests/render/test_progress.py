@@ -18,7 +18,7 @@ class Screen(io.StringIO):
         self.drawn = threading.Event()
 
     def write(self, text):
-        if text.strip():
+        if "encoding" in text:  # what comes first hides the cursor
             self.drawn.set()
         return super().write(text)
 
@@ -29,7 +29,7 @@ def terminal(screen, is_terminal=True):
 
 @pytest.mark.parametrize("total", [None, 10])
 def test_the_bar_comes_before_the_first_step_is_finished(monkeypatch, total):
-    monkeypatch.setattr(module, "PATIENCE", 0)
+    monkeypatch.setattr(module, "DELAY_SECONDS", 0)
     screen = Screen()
     with progress("encoding", total, terminal(screen)) as advance:
         assert screen.drawn.wait(300)
@@ -44,14 +44,14 @@ def test_quick_work_and_work_off_a_terminal_show_nothing(monkeypatch):
     screen = Screen()
     with progress("encoding", 1, terminal(screen)) as advance:
         advance()
-    monkeypatch.setattr(module, "PATIENCE", 0)
+    monkeypatch.setattr(module, "DELAY_SECONDS", 0)
     with progress("encoding", 1, terminal(screen, is_terminal=False)) as advance:
         advance()
     assert screen.getvalue() == ""
 
 
 def test_an_error_ends_the_bar(monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE", 0)
+    monkeypatch.setattr(module, "DELAY_SECONDS", 0)
     screen = Screen()
 
     def fails():

@@ -6,16 +6,17 @@ import pytest
 pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
 
 from evalign.render.figures import Panel, svg
-from evalign.render.study import plots
-from evalign.render.study.page import Plate, StudyPage, StudyTable, study_html, study_markdown
-from evalign.render.study.plots import Shape, Violin
+from evalign.render.tables import TextTable
+from evalign.research.studies import plots
+from evalign.research.studies.page import Plate, StudyPage, study_html, study_markdown
+from evalign.research.studies.plots import Shape, Violin
 
 EVIL = '<script>alert(1)</script> | "x" *y*'
 PAGE = StudyPage(
     EVIL,
     (EVIL,),
-    StudyTable(EVIL, ("name", "number"), ((EVIL, "1"),)),
-    (Plate("one", EVIL, missing="too few pairs"), Plate("two", "Second", said=(EVIL,))),
+    TextTable(EVIL, ("name", "number"), ((EVIL, "1"),)),
+    (Plate("one", EVIL, missing="too few pairs"), Plate("two", "Second", sentences=(EVIL,))),
     (EVIL,),
     ("model x: not here",),
 )

@@ -43,11 +43,11 @@ def played(scene):
 
 
 @contextmanager
-def serving(**changes):
+def serving(ready_headers=None, **changes):
     """A client of a server in this process, its models loaded."""
     app = create_app(Settings(**({"models": ("fake",), "workers": 2, "deadline": PATIENCE} | changes)))
     with TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False) as client:
-        assert client.get("/api/models").status_code == 200
+        assert client.get("/api/models", headers=ready_headers).status_code == 200
         client.service = app.service
         yield client
 
@@ -55,18 +55,18 @@ def serving(**changes):
 class Running:
     """`evalign serve` in a process of its own, or another `program` for the interpreter that prints its address."""
 
-    def __init__(self, *arguments, program=("-m", "evalign", "serve", "--port", "0", "--model", "fake")):
+    def __init__(self, *arguments, program=("-m", "evalign", "serve", "--port", "0", "--model", "fake"), variables=()):
         command = [sys.executable, *program, *arguments]
-        environment = os.environ | {"PYTHONWARNINGS": "error"}
+        environment = os.environ | {"PYTHONWARNINGS": "error"} | dict(variables)
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
         )
         line = self.process.stdout.readline()
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/", line)
+        found = re.search(r"(https?)://127\.0\.0\.1:(\d+)/", line)
         if not found:
             raise AssertionError(f"{line}{self.end(signal.SIGKILL)[1]}")
-        self.port = int(found[1])
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.port = int(found[2])
+        self.url = f"{found[1]}://127.0.0.1:{self.port}"
 
     def state(self):
         """`loading`, `ready` or `full`."""

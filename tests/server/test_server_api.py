@@ -11,16 +11,18 @@ import numpy as np
 import pytest
 
 import evalign
+from evalign.core.registry import metric_names
 from evalign.encoders import loading
-from evalign.encoders.loading import EncoderChoice, open_encoder
-from evalign.metrics.corpus_idf import count_idf
-from evalign.metrics.registry import METRICS
+from evalign.encoders.loading import EncoderSpec, open_encoder
+from evalign.metrics.weighting import count_idf
 from evalign.render.documents import schema
 from evalign.server import allowed_specs, request_costs
 from evalign.server.app import SPARE_ENCODERS
-from evalign.server.openapi import BODIES
-from evalign.server.settings import Limits
+from evalign.server.routes import served_routes
+from evalign.server.settings import RequestLimits
 from evalign.text.idf import IDFTable
+
+ROUTES = served_routes(third_party=False)
 
 CANDIDATES = [
     "The bank raised interest rates again.",
@@ -85,7 +87,7 @@ def test_own_matching_only(fake_server):
 def test_a_table_sent_with_a_pair_overrides_its_idf(minilm_server):
     texts = [text for several in REFERENCES for text in several]
     sent = minilm_server.post("/api/idf", json={"model": "minilm", "texts": texts}).json()
-    encoder = open_encoder(EncoderChoice()).encoder
+    encoder = open_encoder(EncoderSpec()).encoder
     table = count_idf(encoder, texts)
     assert sent == plain_table(table)
     document = minilm_server.post("/api/align", json=PAIR | {"idf": sent}).json()
@@ -185,8 +187,8 @@ def test_comparing_rows_and_comparing_scores_give_the_same(fake_server, spec):
     ]
     body = {"samples": 200, "seed": 7}
     compared = fake_server.post("/api/compare", json=body | {"rows": rows, "metrics": [spec]}).json()["comparison"]
-    from evalign.analysis.comparison.run import compare
-    from evalign.analysis.comparison.values import ComparisonPlan
+    from evalign.analysis.comparison import compare
+    from evalign.analysis.comparison_results import ComparisonPlan
     from evalign.stats.bootstrap import Resampling
 
     plan = ComparisonPlan(resampling=Resampling(200, 7))
@@ -216,12 +218,12 @@ def test_comparing_rows_and_comparing_scores_give_the_same(fake_server, spec):
         ({"scores": [{"metric": "bleu", "values": {"a": [1], "b": [2]}}]}, "send the statistics"),
         ({"scores": [{"metric": "rougeL", "values": {"a": [1]}}]}, "two or more systems"),
         ({"scores": [{"metric": "chrf", "values": {"a": [1], "b": [2, 3]}}]}, "1 values for each"),
-        ({"scores": [{"metric": "rougeL", "values": {"a": [None], "b": [None]}}]}, "no row that all systems"),
+        ({"scores": [{"metric": "rougeL", "values": {"a": [None], "b": [None]}}]}, "no row was scored for all systems"),
         ({"rows": ROWS, "metrics": ["bleu"]}, "only one system"),
         ({"scores": [{"metric": "rougeL", "values": {"a": [1], "b": [2]}}], "baseline": "c"}, "no such system"),
         (
             {"scores": [{"metric": "rougeL", "values": {str(n): [1] for n in range(45)}}], "samples": 9000},
-            "too much",
+            "too many for this server",
         ),
     ],
 )
@@ -279,7 +281,7 @@ def test_a_walk_through_all_layers_keeps_few_encoders(minilm_server):
 
 def test_the_catalogue(minilm_server):
     metrics = {one["name"]: one for one in minilm_server.get("/api/metrics").json()["metrics"]}
-    assert set(metrics) == set(METRICS)
+    assert set(metrics) == set(metric_names())
     options = {one["name"]: one for one in metrics["bertscore"]["options"]}
     assert options["model"]["choices"] == ["minilm", "fake"]
     assert options["idf"]["choices"] == ["no", "references", "sources"]
@@ -289,21 +291,22 @@ def test_the_catalogue(minilm_server):
     assert not metrics["bleu"]["aligns"]
     assert metrics["ter"]["bounds"] == [0.0, None]
     assert not metrics["bartscore"]["available"]
-    assert "another kind of model" in metrics["bartscore"]["reason"]
+    assert "a different type of model" in metrics["bartscore"]["reason"]
     models = minilm_server.get("/api/models").json()["models"]
     assert models[0] == {"name": "minilm", "label": "all-MiniLM-L6-v2", "layers": 6, "default_layer": "4"}
     about = minilm_server.get("/api/about").json()
-    assert (about["evalign"], about["limits"]["body"]) == (evalign.__version__, Limits().body)
+    assert (about["evalign"], about["limits"]["body"]) == (evalign.__version__, RequestLimits().body)
 
 
 def test_about_names_every_limit(fake_server):
     about = fake_server.get("/api/about").json()
     settings = fake_server.service.settings
     assert dataclasses.asdict(settings.limits).items() <= about["limits"].items()
-    for name in ("deadline", "idle_seconds", "body_seconds", "body_budget", "workers", "queue", "connections"):
+    for name in ("deadline", "idle_seconds", "body_seconds", "body_budget", "workers", "queue", "connections",
+                 "client_requests", "client_rate"):  # fmt: skip
         assert about["limits"][name] == getattr(settings, name)
     described = fake_server.get("/openapi.json").json()["components"]["schemas"]
-    kinds = {kind.__name__ for kind, _example in BODIES.values()}
+    kinds = {route.body.__name__ for route in ROUTES.values()}
     bounds = {bound for kind in kinds for bound in bounds_within(described[kind], described)}
     assert bounds
     assert bounds - {2**53, 1e300} <= set(about["limits"].values())  # what every JSON reader can hold is no limit
@@ -349,16 +352,16 @@ def test_states(fake_server):
 def test_openapi(minilm_server):
     document = minilm_server.get("/openapi.json").json()
     assert document["openapi"].startswith("3.1")
-    assert set(BODIES) <= set(document["paths"])
+    assert {f"/api/{name}" for name in ROUTES} <= set(document["paths"])
     known = set(document["components"]["schemas"])
     named = set(json.dumps(document).split('"#/components/schemas/')[1:])
     assert {part.partition('"')[0] for part in named} <= known
 
 
-@pytest.mark.parametrize("path", BODIES)
-def test_the_examples_of_the_documentation_run(minilm_server, path):
-    answer = minilm_server.post(path, json=BODIES[path][1])
-    if path == "/api/likelihood":  # which this server has no model for
+@pytest.mark.parametrize("name", ROUTES)
+def test_the_examples_of_the_documentation_run(minilm_server, name):
+    answer = minilm_server.post(f"/api/{name}", json=ROUTES[name].example)
+    if name == "likelihood":  # which this server has no model for
         assert (answer.status_code, answer.json()["error"]["code"]) == (422, "bad-metric")
     else:
         assert answer.status_code == 200
@@ -369,8 +372,8 @@ def test_the_documentation_needs_no_script_and_no_other_host(fake_server):
     assert "<script" not in page
     assert 'href="http' not in page
     assert "src=" not in page
-    for path in BODIES:
-        assert f"POST {path}" in page
+    for name in ROUTES:
+        assert f"POST /api/{name}" in page
     body = page.partition("POST /api/score")[2].partition("Answers")[0]
     assert body.count("<code>references</code>") == 1
     assert fake_server.get("/docs.css").headers["content-type"].startswith("text/css")

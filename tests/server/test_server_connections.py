@@ -8,10 +8,10 @@ from server_answers import PATIENCE, Running, until
 
 IDLE = 1  # seconds that the server lets a connection ask nothing
 SERVER = f"""
-from evalign.server.connections import IdleTimeoutProtocol
+from evalign.server.http_protocol import GuardedProtocol
 from evalign.server.run import serve
 from evalign.server.settings import Settings
-IdleTimeoutProtocol.rounds = 3
+GuardedProtocol.rounds = 3
 serve(Settings(("fake",), idle_seconds={IDLE}), 0, lambda address: print(address, flush=True))
 """
 HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"

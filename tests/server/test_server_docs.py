@@ -27,8 +27,9 @@ def test_the_calls_answer_as_printed(documented, call, printed):
 
 def test_every_endpoint_and_option_is_there():
     from evalign.cli.serve import serve
-    from evalign.server.openapi import BODIES
+    from evalign.server.routes import served_routes
 
-    assert {path for path in BODIES if path not in PAGE} == set()
+    paths = {f"/api/{name}" for name in served_routes(third_party=False)}
+    assert {path for path in paths if path not in PAGE} == set()
     options = [name for option in serve.params for name in option.opts if name.startswith("--")]
     assert [name for name in options if f"`{name}" not in PAGE] == []

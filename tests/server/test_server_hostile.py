@@ -7,8 +7,8 @@ import pytest
 from server_answers import JSON, refused
 
 import evalign
-from evalign.encoders import locating as finding
-from evalign.server.settings import Limits
+from evalign.encoders import weights as finding
+from evalign.server.settings import RequestLimits
 
 PAIR = {"candidate": "the cat sat", "reference": "a cat was sitting", "metric": "bertscore(model=fake)"}
 
@@ -190,7 +190,9 @@ def test_every_metric_is_computed_or_refused_with_a_sentence(fake_server):
     "headers",
     [{}, {"Content-Type": "text/plain"}, {"Content-Type": "application/x-www-form-urlencoded"},
      {"Content-Type": "application/json; charset=utf-16"}, {"Content-Type": "multipart/form-data; boundary=x"},
-     JSON | {"Content-Encoding": "gzip"}],
+     JSON | {"Content-Encoding": "gzip"}, [*JSON.items(), ("Content-Encoding", "identity"),
+     ("Content-Encoding", "gzip")], [*JSON.items(), ("Content-Encoding", "identity"), ("Content-Encoding", "identity")],
+     [*JSON.items(), ("Content-Type", "text/plain")]],
     ids=str,
 )  # fmt: skip
 def test_only_plain_json_is_read(fake_server, headers):
@@ -200,7 +202,7 @@ def test_only_plain_json_is_read(fake_server, headers):
 
 
 def test_one_byte_too_many(fake_server):
-    most = Limits().body
+    most = RequestLimits().body
     body = json.dumps({"rows": [], "metrics": []}).encode()
     fits = fake_server.post("/api/score", content=body + b" " * (most - len(body)), headers=JSON)
     assert fits.status_code == 422
@@ -246,6 +248,14 @@ MANY = [f"bleu(max_ngram_order={order}, force={force})" for order in range(1, 13
         ("/api/score", {"rows": [{"candidate": LONG, "references": LONG}] * 30, "metrics": ["bleu"]}, "too-many-cells"),
         ("/api/score", {"rows": [{"candidate": "a " * 200, "references": LONG}], "metrics": ["ter"]}, "too-many-cells"),
         ("/api/align", {"candidate": LONG, "reference": LONG, "metric": SINKHORN}, "too-many-cells"),
+        ("/api/score", {"rows": [{"candidate": "a " * 999, "references": "a " * 999}], "metrics": ["meteor"]},
+         "too-many-cells"),
+        ("/api/score", {"rows": [{"candidate": "a " * 250, "references": "a " * 250}],
+                        "metrics": ["rouge1", "meteor", "meteor(beam=100)"]}, "too-many-cells"),
+        ("/api/score", {"rows": [{"candidate": "a " * 300, "references": "a " * 300}] * 25, "metrics": ["meteor"]},
+         "too-many-cells"),
+        ("/api/compare", {"rows": [{"candidate": "a " * 999, "references": "a " * 999, "system": "a"}],
+                          "metrics": ["meteor"]}, "too-many-cells"),
         ("/api/compare", scores(systems=51), "too-many-systems"),
         ("/api/compare", {"rows": [{"candidate": "a", "references": "b", "system": f"{n}"} for n in range(51)],
                           "metrics": ["bleu"]}, "too-many-systems"),
@@ -264,6 +274,13 @@ def test_limits(fake_server, path, body, code):
     assert error["message"]
 
 
+def test_meteor_takes_long_texts(fake_server):
+    words = [f"word{number % 300}" for number in range(900)]
+    rows = [{"candidate": " ".join(words), "references": " ".join(reversed(words))}]
+    answer = fake_server.post("/api/score", json={"rows": rows, "metrics": ["meteor", "meteor(beam=100)"]})
+    assert answer.status_code == 200, answer.text
+
+
 @pytest.mark.parametrize(
     "host",
     [
@@ -275,6 +292,25 @@ def test_limits(fake_server, path, body, code):
         "[::2]",
         "192.168.0.7",
         "a b",
+        "localhost:x@evil.example",
+        "localhost:80@evil.example",
+        "user@localhost",
+        "localhost:80:80",
+        "localhost:",
+        "localhost:-1",
+        "localhost:123456",
+        "localhost/",
+        "localhost.",
+        "localhost, evil.example",
+        "::1",
+        "[::1",
+        "[::1]x",
+        "[::1]:x",
+        "[::1]evil.example",
+        "[localhost]",
+        "[::1%25eth0]",
+        "127.1",
+        "2130706433",
     ],
 )
 def test_other_hosts_are_refused(fake_server, host):
@@ -283,7 +319,7 @@ def test_other_hosts_are_refused(fake_server, host):
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "unknown-host")
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1234", "127.0.0.1", "[::1]:80"])
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1234", "127.0.0.1", "[::1]:80", "localhost:65535"])
 def test_local_hosts_are_served(fake_server, host):
     assert fake_server.get("/health", headers={"Host": host}).status_code == 200
 

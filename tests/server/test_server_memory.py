@@ -5,10 +5,10 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_base import BaseTokenizer
 
 from evalign import metric
-from evalign.metrics.rows import make_rows
+from evalign.core.rows import make_rows
 from evalign.server import corpus_requests
 from evalign.text.stemming import nltk_porter, snowball
-from evalign.text.word_caches import forget
+from evalign.text.words import clear_caches
 
 
 def tokenisers(kind=BaseTokenizer):
@@ -21,7 +21,7 @@ def test_every_memory_of_sacrebleu_can_be_emptied():
         metric(spec).scorer().score(make_rows(["a cat sat"], ["the cat sat"]))
     filled = [kind for kind in tokenisers() if kind.__call__.cache_info().currsize]
     assert {"Tokenizer13a", "TokenizerRegexp", "TokenizerZh", "TercomTokenizer"} <= {kind.__name__ for kind in filled}
-    forget()
+    clear_caches()
     assert [kind for kind in filled if kind.__call__.cache_info().currsize] == []
 
 
@@ -34,8 +34,8 @@ def test_every_memory_of_sacrebleu_can_be_emptied():
     ],
 )
 def test_many_requests_do_not_fill_the_memory(fake_server, monkeypatch, spec, memory):
-    forget()
-    monkeypatch.setattr(corpus_requests, "REMEMBERED", 1000)
+    clear_caches()
+    monkeypatch.setattr(corpus_requests, "MAX_CACHED_CHARACTERS", 1000)
     for number in range(12):
         rows = [{"candidate": f"{'long' * 50}{number}a", "references": f"{'word' * 50}{number}b"}]
         assert fake_server.post("/api/score", json={"rows": rows, "metrics": [spec]}).status_code == 200

@@ -149,7 +149,7 @@ def test_a_comparison_of_parts_is_that_of_the_whole(fake_server, pooled, cuts):
         ({"baseline": "b"}, "the baseline first"),
         ({"sums": lambda sums: [sums | {"pairs": sums["pairs"][1:]}]}, "every pair of the systems once"),
         ({"sums": lambda sums: [sums, sums | {"rows": 7}]}, "the same systems and rows under every metric"),
-        ({"sums": lambda sums: [sums | {"metric": "bleu"}]}, "no sums of bleu statistics"),
+        ({"sums": lambda sums: [sums | {"metric": "bleu"}]}, "not sums of bleu statistics"),
         ({"scores": [{"metric": "rougeL", "values": SCORED}]}, "expected either rows and metrics, or scores, or sums"),
     ],
 )
@@ -166,8 +166,8 @@ def test_sums_that_are_none_are_refused(fake_server, change, said):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"start": 3}, "no more than `rows` says"),
-        ({"scores": {"metric": "rougeL", "values": {"a": [0.1, None], "b": [0.2, 0.3]}}}, "leave out the others"),
+        ({"start": 3}, "at most `rows`"),
+        ({"scores": {"metric": "rougeL", "values": {"a": [0.1, None], "b": [0.2, 0.3]}}}, "leave out the other rows"),
         ({"scores": {"metric": "rougeL", "values": {"a": [0.1]}}}, "two or more systems"),
     ],
 )

@@ -15,7 +15,7 @@ import pytest
 from server_answers import PATIENCE, Running, played, until
 
 from evalign.server.app import create_app
-from evalign.server.settings import Limits, Settings
+from evalign.server.settings import RequestLimits, Settings
 
 PAIR = {"candidate": "the cat sat", "reference": "a cat was sitting", "metric": "bertscore(model=fake)"}
 get, post = partial(httpx.get, timeout=PATIENCE), partial(httpx.post, timeout=PATIENCE)
@@ -233,7 +233,7 @@ def test_another_host_is_warned_about(run_server):
     assert get(f"{server.url}/health", headers={"Host": "10.1.2.3:80"}).status_code == 200
     assert get(f"{server.url}/health", headers={"Host": "box.example"}).status_code == 200
     assert get(f"{server.url}/health", headers={"Host": "evil.example"}).status_code == 400
-    assert "can be reached by others" in server.end()[1]
+    assert "is open to other machines" in server.end()[1]
 
 
 def asgi_answer(settings, messages):
@@ -265,5 +265,5 @@ def test_a_body_that_never_ends():
 def test_bodies_of_all_requests_have_a_budget():
     first = {"type": "http.request", "body": b"x" * 2000, "more_body": True}
     assert asgi_answer(Settings(("fake",), body_budget=1000), [first]) == (429, "busy")
-    small = Settings(("fake",), limits=Limits(body=1000))
+    small = Settings(("fake",), limits=RequestLimits(body=1000))
     assert asgi_answer(small, [first]) == (413, "body-too-large")

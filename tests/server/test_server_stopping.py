@@ -5,12 +5,14 @@ from dataclasses import replace
 import pytest
 from server_answers import PATIENCE, serving, until
 
-from evalign.cancellation import Stopped, stop_when
+from evalign import metric
+from evalign.core.rows import make_rows
+from evalign.core.scoring import Stopped, stop_when
 from evalign.metrics.lexical.sacrebleu_metrics import BLEU
 from evalign.server import comparison_requests, corpus_requests
-from evalign.server.request_models import CompareRequest
+from evalign.server.schemas import CompareRequest
 from evalign.server.settings import Settings
-from evalign.stats.bootstrap import BLOCK, Resampling
+from evalign.stats.bootstrap import BLOCK_WEIGHTS, Resampling
 from evalign.stats.system_tests import approximate_randomisation, paired_bootstrap
 
 SYSTEMS = {name: [0.1 * place, 0.5] for place, name in enumerate("abcd")}
@@ -52,9 +54,16 @@ def test_a_comparison_ends_between_pairs_of_systems(monkeypatch, asked):
 
 @pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomisation])
 def test_a_test_of_two_systems_ends_between_blocks(test):
-    rows = [0.5] * (BLOCK // 2)
+    rows = [0.5] * (BLOCK_WEIGHTS // 2)
     few, many = (questions(lambda n=n: test(rows, rows, resampling=Resampling(n))) for n in (2, 6))
     assert many - few == 2
+
+
+def test_meteor_ends_between_words():
+    rows = make_rows(["a b " * 30], ["b a " * 30])
+    scorer = metric("meteor(modules=exact)").scorer()
+    assert questions(lambda: scorer.score(rows)) >= 60
+    stops_at(lambda: scorer.score(rows), 30)
 
 
 def test_who_waits_for_a_turn_sees_the_deadline():

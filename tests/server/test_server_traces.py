@@ -4,12 +4,12 @@ import jsonschema
 import pytest
 from server_answers import serving
 
-from evalign.encoders.lstm.file import demonstration_file
 from evalign.metrics.bartscore import BARTScore
-from evalign.metrics.lstm import LSTM
 from evalign.render.documents import schema
-from evalign.render.lstm_document import lstm_document
-from evalign.server import trace_requests
+from evalign.research.lstm.encoder import demonstration_file
+from evalign.research.lstm.explain import lstm_document
+from evalign.research.lstm.metric import LSTM
+from evalign.server import pair_requests
 
 PAIR = {"candidate": "the cat sat", "reference": "a cat was here"}
 
@@ -39,9 +39,9 @@ def test_the_operator_names_the_cell(tmp_path):
     assert str(tmp_path) not in signature
 
 
-@pytest.mark.parametrize(("torch", "said"), [(True, "evalign serve --bartscore NAME"), (False, "evalign[torch]")])
+@pytest.mark.parametrize(("torch", "said"), [(True, "start it with one"), (False, "evalign[torch]")])
 def test_a_server_without_log_probabilities_says_why(fake_server, monkeypatch, torch, said):
-    monkeypatch.setattr(trace_requests, "_has_torch", lambda: torch)
+    monkeypatch.setattr(pair_requests, "_has_torch", lambda: torch)
     about = fake_server.get("/api/about").json()["likelihood"]
     assert about["models"] == []
     assert said in about["reason"]

@@ -7,10 +7,9 @@ import time
 import pytest
 from server_answers import PATIENCE, played
 
-from evalign.cancellation import Stopped, check_stopped, stop_when
+from evalign.core.scoring import Stopped, check_stopped, stop_when
 from evalign.encoders.fake import FakeEncoder
-from evalign.encoders.model_pool import ModelPool
-from evalign.encoders.vector_cache import EmbeddingMemory
+from evalign.encoders.loading import EmbeddingMemory, ModelPool
 from evalign.server.errors import ApiError
 from evalign.server.settings import Settings
 from evalign.server.worker_pool import ClientGone, WorkerPool

@@ -7,24 +7,25 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from evalign.core.totals import ExactSum
 from evalign.errors import InputError, LengthMismatchError, UndefinedStatisticError
-from evalign.stats import bootstrap
-from evalign.stats.bootstrap import Resampling, bootstrap_mean, drawn, resampled, with_interval
+from evalign.stats import bootstrap, poisson_sums
+from evalign.stats.bootstrap import Resampling, bootstrap_mean, resample_weights, resampled, with_interval
 from evalign.stats.estimate import Estimate
-from evalign.stats.exact_sums import ExactSum, PoissonSums, pearson_from_sums, pearson_sums, poisson_counts, row_keys
 from evalign.stats.levels import Rated, agreement
+from evalign.stats.poisson_sums import PoissonSums, pearson_from_sums, pearson_sums, poisson_counts, row_keys
 from evalign.stats.weighted import weighted, weighted_mean
 
 
 def test_resample_k_depends_on_seed_and_k_only(monkeypatch):
-    whole = np.concatenate(list(drawn(50, Resampling(samples=40))))
-    monkeypatch.setattr(bootstrap, "BLOCK", 150)
-    parts = list(drawn(50, Resampling(samples=40)))
+    whole = np.concatenate(list(resample_weights(50, Resampling(samples=40))))
+    monkeypatch.setattr(bootstrap, "BLOCK_WEIGHTS", 150)
+    parts = list(resample_weights(50, Resampling(samples=40)))
     assert len(parts) > 10
     assert np.array_equal(np.concatenate(parts), whole)
     assert (whole.sum(axis=1) == 50).all()
-    assert not np.array_equal(whole, np.concatenate(list(drawn(50, Resampling(samples=40, seed=1)))))
-    assert not np.array_equal(whole, np.concatenate(list(drawn(50, Resampling(samples=40).independent(1)))))
+    assert not np.array_equal(whole, np.concatenate(list(resample_weights(50, Resampling(samples=40, seed=1)))))
+    assert not np.array_equal(whole, np.concatenate(list(resample_weights(50, Resampling(samples=40).independent(1)))))
 
 
 COVERAGE = {
@@ -145,6 +146,13 @@ def test_poisson_counts_are_poisson():
     assert np.abs(np.corrcoef(counts[:30]) - np.eye(30)).max() < 5 / 4000**0.5
     assert np.abs(np.corrcoef(counts[:, :30].T) - np.eye(30)).max() < 5 / 101**0.5
     assert not np.array_equal(counts, poisson_counts(row_keys(range(4000)), Resampling(samples=101, seed=1)))
+
+
+def test_the_counts_of_all_parts_are_one_on_average():
+    counts = poisson_sums._COUNT_OF_PART
+    assert (len(counts), int(counts.sum()), int(counts.max())) == (2**16, 2**16, 8)
+    for count in range(2):
+        assert (counts == count).mean() == pytest.approx(np.exp(-1), abs=5 / 2**16)
 
 
 def test_poisson_counts_stay_what_they_are():

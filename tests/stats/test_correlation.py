@@ -44,7 +44,7 @@ def test_equal_to_scipy(name):
 @pytest.mark.parametrize("bucket", [8, 128])
 def test_weights_mean_repeated_rows(name, bucket, monkeypatch):
     """Small buckets, so that short columns too go through the grid of buckets."""
-    monkeypatch.setattr(weighted_correlations, "ONE_BUCKET", bucket)
+    monkeypatch.setattr(weighted_correlations, "MIN_BUCKETED_ROWS", bucket)
     for seed in range(120):
         x, y = columns(seed)
         weights = np.random.default_rng(seed).poisson(1.0, size=(3, len(x)))

@@ -16,10 +16,15 @@ from scipy.stats import kendalltau, pearsonr
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.correlation import kendall, kendall_c, pearson
 from evalign.stats.levels import Averaging, Rated, agreement, agreement_by, level_function
-from evalign.stats.pair_levels import accuracy_of_rows
-from evalign.stats.pairs import darr, pair_outcomes, pair_swap_test, tie_calibrated_accuracy
+from evalign.stats.pairs import (
+    accuracy_of_rows,
+    darr,
+    pair_outcomes,
+    pair_swap_test,
+    system_p_values,
+    tie_calibrated_accuracy,
+)
 from evalign.stats.significance import permutation_test, williams, williams_from_correlations
-from evalign.stats.soft_pairs import system_p_values
 
 TWO, MICRO_TWO, ZEROS_TWO = Averaging(fewest=2), Averaging(micro=True, fewest=2), Averaging(fewest=2, zeros=True)
 SYSTEM, ITEM = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2]  # two systems of three items

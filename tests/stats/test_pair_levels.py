@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import kendalltau, pearsonr
 
 from evalign.errors import InputError, UndefinedStatisticError
-from evalign.stats import pair_levels
+from evalign.stats import pairs as pair_statistics
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.levels import Averaging, Rated, agreement, agreement_by, level_function
 from evalign.stats.pairs import pair_outcomes, pair_swap_test
@@ -126,7 +126,7 @@ def test_memory_of_pairwise_differences_does_not_grow_with_the_items(monkeypatch
     rated = Rated(scores[0], human, items=items)
     whole = level_function(rated, "pdp", "segment")(scores)
     tracemalloc.start()
-    monkeypatch.setattr(pair_levels, "CELL_BLOCK", 50_000)
+    monkeypatch.setattr(pair_statistics, "BLOCK_CELLS", 50_000)
     blocks = level_function(rated, "pdp", "segment")(scores)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -11,8 +11,7 @@ import pytest
 from evalign.errors import InputError, LengthMismatchError, UndefinedStatisticError
 from evalign.stats import pairs
 from evalign.stats.bootstrap import Resampling
-from evalign.stats.pairs import darr, tie_calibrated_accuracy
-from evalign.stats.soft_pairs import soft_pairwise_accuracy, system_p_values
+from evalign.stats.pairs import darr, soft_pairwise_accuracy, system_p_values, tie_calibrated_accuracy
 
 # (scores, human, best accuracy, its threshold), worked by hand: six pairs each; the first two are also the examples in
 # the tests of mt-metrics-eval.
@@ -55,7 +54,7 @@ def brute_force(scores, human, items) -> tuple[float, float]:
 @pytest.mark.parametrize(("block", "cases"), [(1, 8), (40, 20), (10**6, 150)])
 def test_tie_calibration_is_the_brute_force_one(block, cases, monkeypatch):
     """Small blocks, so that the search in two passes is what runs."""
-    monkeypatch.setattr(pairs, "PAIR_BLOCK", block)
+    monkeypatch.setattr(pairs, "BLOCK_PAIRS", block)
     rng = np.random.default_rng(block)
     for case in range(cases):
         n = int(rng.integers(4, 24))

@@ -10,12 +10,19 @@ import pytest
 from scipy import stats
 
 from evalign.errors import InputError, UndefinedStatisticError
+from evalign.stats import weighted as weighted_correlations
 from evalign.stats.bootstrap import Resampling
-from evalign.stats.clusters import adjusted, clusters
 from evalign.stats.correlation import CORRELATIONS, pearson
 from evalign.stats.levels import Rated, level_function
-from evalign.stats.score_swaps import swap_difference
-from evalign.stats.significance import compare_all, permutation_test, williams, williams_from_correlations
+from evalign.stats.significance import (
+    adjusted,
+    clusters,
+    compare_all,
+    permutation_test,
+    swap_difference,
+    williams,
+    williams_from_correlations,
+)
 
 
 def three(n: int, seed: int, better: float = 0.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -58,7 +65,10 @@ def test_williams_at_its_edges():
 
 
 @pytest.mark.parametrize("name", CORRELATIONS)
-def test_swaps_are_correlations_of_swapped_scores(name):
+@pytest.mark.parametrize("bucket", [8, 128])
+def test_swaps_are_correlations_of_swapped_scores(name, bucket, monkeypatch):
+    """Small buckets, so that short columns too go through the grid of buckets."""
+    monkeypatch.setattr(weighted_correlations, "MIN_BUCKETED_ROWS", bucket)
     for seed in range(30):
         first, second, human = three(30, seed)
         kept = np.random.default_rng(seed).integers(2, size=(4, 30))

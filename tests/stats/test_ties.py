@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 import evalign
-from evalign.analysis.rated_tables import places
-from evalign.stats.clusters import clusters
+from evalign.analysis.rated_tables import percentiles
 from evalign.stats.correlation import correlate_rows, kendall, spearman
 from evalign.stats.estimate import merged
+from evalign.stats.significance import clusters
 
 # The same F1 by two ways of computing it: many of the doubles differ.
 FRACTIONS = [(hits, own, other) for own, other in itertools.product(range(3, 20), repeat=2) for hits in (1, 2, 3)]
@@ -53,7 +53,7 @@ def test_rows_at_once_see_the_same_ties(name):
 
 
 def test_percentiles_of_equal_scores_are_equal():
-    assert places(np.array([0.1 + 0.2, 0.3, 0.9])).tolist() == [25.0, 25.0, 100.0]
+    assert percentiles(np.array([0.1 + 0.2, 0.3, 0.9])).tolist() == [25.0, 25.0, 100.0]
 
 
 def test_clusters_keep_the_order_of_equal_values():

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from evalign.cli.main import main
-from evalign.data.rows import Columns
+from evalign.core import Row
+from evalign.io.rows import Columns
+from evalign.research.studies.german.data import RowChoice, read_judged
+from evalign.research.studies.german.study import GermanPlan
 from evalign.stats.bootstrap import Resampling
-from evalign.studies.german.data import RowChoice, read_judged
-from evalign.studies.german.study import GermanPlan
-from evalign.types import Row
 
 RESAMPLING = Resampling(samples=50)
 PLAN = GermanPlan(resampling=RESAMPLING)
@@ -37,6 +37,6 @@ def library(metric, judged):
 
 def command(capsys, folder, *arguments):
     with pytest.raises(SystemExit) as done:
-        main(["study", "german", "--out", str(folder), "--threads", "1", *arguments])
+        main(["study", "german", "-o", str(folder), "--threads", "1", *arguments])
     shown = capsys.readouterr()
     return done.value.code, shown.out, shown.err

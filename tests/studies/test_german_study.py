@@ -14,23 +14,27 @@ from german_rows import PLAN, RESAMPLING, command, example, library, rows, syste
 from started_studies import start_study
 
 import evalign
-from evalign.data.rows import Columns
-from evalign.encoders.loading import EncoderChoice, open_encoder
+from evalign.core import Row
+from evalign.encoders.loading import EncoderSpec, open_encoder
 from evalign.errors import InputError, SpecError
+from evalign.io.rows import Columns
 from evalign.metrics.bertscore import BERTScore
-from evalign.render.study.page import save_study, study_html
-from evalign.stats.bootstrap import Resampling
-from evalign.stats.correlation import correlation
-from evalign.stats.levels import Rated
-from evalign.stats.levels import agreement as level_agreement
-from evalign.studies.german import agreement, systems, tuning
-from evalign.studies.german.agreement import CORRELATIONS, ERRORS, FITTED_RMSE, MAE, RMSE, judge_systems
-from evalign.studies.german.bertscore_forms import RESCALED
-from evalign.studies.german.data import RowChoice, judged_rows, read_judged, training_pairs
-from evalign.studies.german.page import german_page
-from evalign.studies.german.published import GERMAN
-from evalign.studies.german.study import named_models, run_german
-from evalign.studies.german.systems import (
+from evalign.research.studies.german import agreement, systems
+from evalign.research.studies.german import study as tuning
+from evalign.research.studies.german.agreement import (
+    CORRELATIONS,
+    ERRORS,
+    FITTED_RMSE,
+    MAE,
+    RESCALED,
+    RMSE,
+    judge_systems,
+)
+from evalign.research.studies.german.data import RowChoice, judged_rows, read_judged, training_pairs
+from evalign.research.studies.german.page import german_page
+from evalign.research.studies.german.study import PAPER, named_models, run_german
+from evalign.research.studies.german.systems import (
+    GERMAN,
     LEXICAL,
     LISASCORE,
     MOVERSCORE,
@@ -40,11 +44,14 @@ from evalign.studies.german.systems import (
     pooled,
     score_systems,
 )  # fmt: skip
-from evalign.studies.german.tuning import PAPER
-from evalign.studies.step_cache import Steps
+from evalign.research.studies.inputs import Steps, model_pin
+from evalign.research.studies.page import save_study, study_html
+from evalign.stats.bootstrap import Resampling
+from evalign.stats.correlation import correlation
+from evalign.stats.levels import Rated
+from evalign.stats.levels import agreement as level_agreement
 from evalign.text.idf import FixedWeights
-from evalign.tuning.training_plan import Watch
-from evalign.types import Row
+from evalign.training.trainee import Watch
 
 pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
 
@@ -113,7 +120,7 @@ def test_idf_counts_every_source_once_and_whole(model):
     ]  # fmt: skip
     judged = judged_rows("long", data, RowChoice())
     metric = BERTScore(model=model, layer="2", idf="sources")
-    encoder = open_encoder(EncoderChoice(model, "2")).encoder
+    encoder = open_encoder(EncoderSpec(model, "2")).encoder
     assert len(encoder.tokenize([sources[0]])[0]) > 2 * 160  # the model's positions
     found = scores_of(metric, judged)
 
@@ -137,7 +144,7 @@ def test_a_document_counts_once_however_many_summaries_it_has(model):
 def test_idf_over_references_when_asked(model):
     data = rows(source=None)
     judged = judged_rows("plain", data, RowChoice(idf="references"))
-    encoder = open_encoder(EncoderChoice(model, "2")).encoder
+    encoder = open_encoder(EncoderSpec(model, "2")).encoder
     metric = BERTScore(model=model, layer="2", idf="references")
     found = scores_of(metric, judged)
     scorer = metric.scorer(weights=by_hand(encoder, [row.references[0] for row in data]))
@@ -187,14 +194,14 @@ def test_ratings_are_mapped_to_the_scale(model):
 
 
 BAD = [
-    (rows(human=None), {}, "no row has a human score.*--human-field"),
+    (rows(human=None), {}, "no row has a human score.*`human_field`"),
     (rows(2), {}, "at least 3 rated rows with a reference, found 2 of 2"),
     (rows(references=()), {}, "found 0 of 6"),
-    (rows(), {"high": 4.0}, "row 5: its rating 5 lies outside the scale from 0 to 4.*--human-max"),
+    (rows(), {"high": 4.0}, "row 5: its rating 5 lies outside the scale from 0 to 4.*`human_max`"),
     (rows(human="good"), {}, "expected a number"),
-    (rows(human={"fluency": 1}), {}, "choose one of them with --aspect"),
-    (rows(human=0.0), {}, "--human-min below --human-max"),
-    (rows(), {"rows": 2}, "--pairs 2: the study needs at least 3 rows"),
+    (rows(human={"fluency": 1}), {}, "choose one of them with `aspect`"),
+    (rows(human=0.0), {}, "`human_min` below `human_max`"),
+    (rows(), {"rows": 2}, "`sample_rows=2`: the study needs at least 3 rows"),
     ([], {}, "there are no rows in it"),
 ]
 
@@ -242,7 +249,8 @@ def test_models_are_told_apart_by_what_they_hold(model, tmp_path):
     models = [model, str(renamed), str(other), str(last)]
     study = run_german(models, example(), PLAN, Steps(None))
     assert study.notes == (f"{renamed} is the same model as {model}",)
-    assert list(study.models) == [model, str(other), str(last)]
+    assert list(study.models) == [model_pin(name) for name in (model, str(other), str(last))]
+    assert len(set(study.models)) == 3
     assert sum(one.name == "BERTScore" for one in study.verdict.systems) == 3
 
 
@@ -313,12 +321,12 @@ def test_training_pairs_share_no_text_with_judged_rows(tmp_path):
     with pytest.raises(InputError, match="0 of 2 pairs share no text with the judged rows"):
         training_pairs(str(file), "opusparcus", judged)
     file.write_text((json.dumps({"candidate": "a", "reference": "b", "human": 4.75}) + "\n") * 2)
-    with pytest.raises(InputError, match=r"--train pairs.jsonl: row 1: rating 4.75 is not in the mapping.*--mapping"):
+    with pytest.raises(InputError, match=r"`train=pairs.jsonl`: row 1: rating 4.75 is not in the mapping.*`mapping`"):
         training_pairs(str(file), "opusparcus", judged)
 
 
 def test_finetune_must_name_a_model(model):
-    with pytest.raises(SpecError, match="--finetune other is none of the models"):
+    with pytest.raises(SpecError, match="`finetune=other` is none of the models"):
         run_german([model], example(), replace(PLAN, finetune=("other",)), Steps(None))
 
 
@@ -346,8 +354,8 @@ def test_a_tuned_encoder_is_scored_with_the_same_layer(model, tuned_plan, tmp_pa
         assert np.abs(found - before).max() > 1e-3
     assert system(study, "BERTScore, fine-tuned + IDF")
 
-    monkeypatch.setattr("evalign.metrics.matching_metric.open_encoder", refuse)  # a second run opens and trains nothing
-    monkeypatch.setattr("evalign.metrics.sentence_vectors.open_encoder", refuse)
+    monkeypatch.setattr("evalign.metrics.token_metric.open_encoder", refuse)  # a second run opens and trains nothing
+    monkeypatch.setattr("evalign.metrics.token_metric.open_encoder", refuse)
     monkeypatch.setattr(tuning, "import_module", refuse)
     again = run_german([model], example(), tuned_plan, steps)
     assert study_html(german_page(again)) == study_html(german_page(study))
@@ -401,7 +409,7 @@ def test_with_and_without_cache_the_same(study, model, tmp_path):
 def test_other_ratings_use_the_same_scores_and_other_numbers(model, tmp_path, monkeypatch):
     steps = Steps(tmp_path)
     first = run_german([model], judged_rows("a", rows(), RowChoice()), PLAN, steps)
-    monkeypatch.setattr("evalign.metrics.matching_metric.open_encoder", refuse)
+    monkeypatch.setattr("evalign.metrics.token_metric.open_encoder", refuse)
     turned = [replace(row, human=5 - row.human) for row in rows()]
     second = run_german([model], judged_rows("a", turned, RowChoice()), PLAN, steps)
     for one, other in zip(first.verdict.systems, second.verdict.systems, strict=True):
@@ -412,7 +420,7 @@ def test_other_ratings_use_the_same_scores_and_other_numbers(model, tmp_path, mo
 
 def test_going_on_with_some_blocks_gives_the_same_bits(model, tmp_path, monkeypatch):
     """References come again in later blocks: what a text was encoded with must not depend on what was kept."""
-    monkeypatch.setattr(systems, "BLOCK", 3)
+    monkeypatch.setattr(systems, "ROWS_PER_STEP", 3)
     judged = example(rows=11)
     whole = run_german([model], judged, PLAN, Steps(tmp_path))
     for number, file in enumerate(sorted(tmp_path.glob("*.json"))):
@@ -450,7 +458,7 @@ def test_swaps_are_drawn_once_for_all_pairs_of_systems(monkeypatch):
 
 @pytest.mark.slow
 def test_the_command_as_it_is(capsys, tmp_path, model):
-    code, out, err = command(capsys, tmp_path / "out", "--models", model, "--epochs", "1")
+    code, out, err = command(capsys, tmp_path / "out", "--model", model, "--epochs", "1")
     assert (code, err) == (0, "")
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == sorted(FILES)
     page = (tmp_path / "out" / "index.html").read_text("utf-8")
@@ -473,12 +481,12 @@ def test_what_is_missing_is_said_and_the_exit_code_is_3(capsys, tmp_path):
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps({"candidate": row.candidate, "references": list(row.references),
                                         "human": row.human}) + "\n" for row in rows()))  # fmt: skip
-    code, out, err = command(capsys, tmp_path / "out", "--data", str(file), "--models", "fake,./nowhere")
+    code, out, err = command(capsys, tmp_path / "out", "--data", str(file), "--model", "fake,./nowhere")
     assert code == 3
     assert err.count("missing: ") == 2
     assert "missing: BERTScore + IDF: no row of the data has a source" in err
     assert "missing: model ./nowhere: " in err
-    assert "Nothing was fine-tuned: no rated paraphrases were given (--train)" in out
+    assert "Nothing was fine-tuned: no rated paraphrases were given (`train`)" in out
     assert (tmp_path / "out" / "table4_error.png").is_file()
 
 
@@ -488,9 +496,9 @@ def test_errors_of_the_command(capsys, tmp_path):
     for arguments, said in (
         (("--data", str(file)), "no row has a human score"),
         (("--data", str(tmp_path / "none.jsonl")), "none.jsonl"),
-        (("--train", str(file), "--models", "fake"), "--train rows.jsonl"),
-        (("--models", "fake", "--finetune", "minilm"), "--finetune minilm is none of the models"),
-        (("--language", "xx", "--models", "fake"), "language=xx"),
+        (("--train", str(file), "--model", "fake"), "--train rows.jsonl"),
+        (("--model", "fake", "--finetune", "minilm"), "--finetune minilm is none of the models"),
+        (("--lang", "xx", "--model", "fake"), "language=xx"),
     ):
         code, _, err = command(capsys, tmp_path / "out", *arguments)
         assert code == 2, err
@@ -503,7 +511,7 @@ def test_finetune_of_own_data_needs_pairs(capsys, tmp_path):
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps({"candidate": row.candidate, "references": list(row.references),
                                         "human": row.human}) + "\n" for row in rows()))  # fmt: skip
-    code, _, err = command(capsys, tmp_path / "out", "--data", str(file), "--models", "fake", "--finetune", "fake")
+    code, _, err = command(capsys, tmp_path / "out", "--data", str(file), "--model", "fake", "--finetune", "fake")
     assert (code, "give --train FILE" in err) == (2, True)
 
 
@@ -523,7 +531,7 @@ def test_known_stand_ins_say_what_they_are(tmp_path):
 @pytest.mark.slow
 def test_killed_in_the_middle_of_training_the_next_run_gives_the_same_numbers(tmp_path, model):
     def start(cache, out):
-        return start_study(tmp_path / cache, tmp_path / out, "german", "--models", model, "--epochs", "60")
+        return start_study(tmp_path / cache, tmp_path / out, "german", "--model", model, "--epochs", "60")
 
     for attempt in range(10):  # a training may end before this process gets to kill it
         cache, resumed = f"killed{attempt}", f"resumed{attempt}"

@@ -10,27 +10,32 @@ from german_rows import PLAN, command, example, library, rows, system
 from evalign.cli.main import main
 from evalign.errors import LayerError, ModelError
 from evalign.metrics.bertscore import BERTScore
-from evalign.render.study.page import save_study
+from evalign.research.studies.german import study as german_study
+from evalign.research.studies.german.agreement import RESCALED, RMSE, Verdict, error_contrast
+from evalign.research.studies.german.data import RowChoice, judged_rows, training_pairs
+from evalign.research.studies.german.page import german_page
+from evalign.research.studies.german.study import run_german
+from evalign.research.studies.german.systems import (
+    GERMAN,
+    TABLE3,
+    TABLE3_COLUMNS,
+    TABLE4,
+    MetricOptions,
+    matched_layer,
+    published_error,
+)
+from evalign.research.studies.german.task_data import FORMULAS, describe, formula_plate, scales, try_formulas
+from evalign.research.studies.inputs import Steps
+from evalign.research.studies.page import FAILS, HOLDS, UNTESTED, save_study
 from evalign.stats.effect import rating_residuals
-from evalign.studies.german import study as german_study
-from evalign.studies.german.agreement import RMSE, Verdict, error_contrast
-from evalign.studies.german.bertscore_forms import RESCALED
-from evalign.studies.german.data import RowChoice, judged_rows, training_pairs
-from evalign.studies.german.page import german_page
-from evalign.studies.german.published import GERMAN, TABLE3, TABLE3_COLUMNS, TABLE4, published_error
-from evalign.studies.german.study import run_german
-from evalign.studies.german.systems import Options, matched_layer
-from evalign.studies.german.task_data import FORMULAS, describe, formula_plate, scales, try_formulas
-from evalign.studies.ledger import FAILS, HOLDS, UNTESTED
-from evalign.studies.step_cache import Steps
-from evalign.tuning.baselines import fit_baseline
+from evalign.training.baselines import fit_baseline
 
 pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
 
 
 @pytest.fixture(scope="module")
 def every_layer():
-    return run_german(["fake"], example(), replace(PLAN, options=Options(layer="all")), Steps(None))
+    return run_german(["fake"], example(), replace(PLAN, options=MetricOptions(layer="all")), Steps(None))
 
 
 def plate(study, name):
@@ -59,13 +64,13 @@ def test_all_layers_are_the_librarys_own(every_layer):
 
 
 def test_the_layer_that_is_read():
-    assert [matched_layer("fake", Options(layer=layer)) for layer in ("last", "tuned", "all", "1+3")] == [
+    assert [matched_layer("fake", MetricOptions(layer=layer)) for layer in ("last", "tuned", "all", "1+3")] == [
         "last", "2", "last", "1+3",
     ]  # fmt: skip
     with pytest.raises(LayerError, match=r"layers 0 .* to 4"):
-        matched_layer("fake", Options(layer="5"))
-    with pytest.raises(LayerError, match="--layer middle: expected last, tuned, all"):
-        Options(layer="middle")
+        matched_layer("fake", MetricOptions(layer="5"))
+    with pytest.raises(LayerError, match="`layer=middle`: expected last, tuned, all"):
+        MetricOptions(layer="middle")
 
 
 def test_published_values_stand_beside_a_model_of_the_paper(every_layer, monkeypatch):
@@ -112,7 +117,7 @@ def task_like():
 
 
 def test_the_error_formula_is_looked_for_on_the_tasks_own_data_only(every_layer):
-    assert plate(every_layer, "error_formula").said[0].startswith("Cannot be tested here")
+    assert plate(every_layer, "error_formula").sentences[0].startswith("Cannot be tested here")
     study = run_german([], task_like(), PLAN, Steps(None))
     tried = try_formulas(study.verdict, study.rows)
     assert set(scales(study.rows)) == {"rating from 1 to 5", "rating / 5"}
@@ -127,7 +132,7 @@ def test_the_error_formula_is_looked_for_on_the_tasks_own_data_only(every_layer)
     )
     assert rmse.distance == pytest.approx(np.mean([abs(rmse.errors[name] - TABLE4[name]) for name in TABLE4]))
     assert [one.distance for one in tried] == sorted(one.distance for one in tried)
-    said = formula_plate(study.verdict, study.rows).said[0]
+    said = formula_plate(study.verdict, study.rows).sentences[0]
     assert f"{tried[0].formula}, {tried[0].scale}" in said
 
 
@@ -219,10 +224,10 @@ def test_bad_options_get_one_sentence(capsys, tmp_path):
     for arguments, said in (
         (("--layer", "middle"), "--layer middle: expected last, tuned, all, a layer from 0 up"),
         (("--layer", "40"), "layer=40: this model has layers 0 (the embeddings) to 4"),
-        (("--tune-first", "--finetune", "fake"), "--tune-first and --finetune both say"),
+        (("--tune-first", "--finetune", "fake"), "--tune-first and --finetune both name"),
         (("--tune-first", "--data", str(data)), "--tune-first needs rated paraphrases to learn from: give --train"),
     ):
-        code, _, err = command(capsys, tmp_path / "out", "--models", "fake", *arguments)
+        code, _, err = command(capsys, tmp_path / "out", "--model", "fake", *arguments)
         assert (code, err.count("\n")) == (2, 1), err
         assert said in err
         assert not (tmp_path / "out").exists()
@@ -250,10 +255,10 @@ def test_opusparcus_files_without_a_header_train_the_study(tmp_path):
 def test_wrong_files_to_train_on_get_one_sentence(capsys, tmp_path, name, content, said):
     (tmp_path / name).write_text(content, "utf-8")
     with pytest.raises(SystemExit) as done:
-        main(["train", str(tmp_path / name), "-o", str(tmp_path / "tuned"), "--mapping", "opusparcus"])
+        main(["train", "encoder", str(tmp_path / name), "-o", str(tmp_path / "tuned"), "--mapping", "opusparcus"])
     err = capsys.readouterr().err
     assert done.value.code == 2
     assert said in err
     assert err.count("\n") == 1
-    code, _, err = command(capsys, tmp_path / "out", "--models", "fake", "--train", str(tmp_path / name))
+    code, _, err = command(capsys, tmp_path / "out", "--model", "fake", "--train", str(tmp_path / name))
     assert (code, said in err, err.count("\n")) == (2, True, 1)

@@ -4,8 +4,20 @@ import csv
 
 import pytest
 
-from evalign.render.study.page import StudyPage, StudyTable, save_study
-from evalign.studies.ledger import FAILS, HOLDS, UNTESTED, Claim, Measured, Untestable, counted, judge, ledger
+from evalign.render.tables import TextTable
+from evalign.research.studies.page import (
+    FAILS,
+    HOLDS,
+    UNTESTED,
+    Claim,
+    Measured,
+    StudyPage,
+    Untestable,
+    counted,
+    judge,
+    ledger,
+    save_study,
+)
 
 
 def judged(measured, lacking="nothing was measured", note=""):
@@ -53,7 +65,7 @@ def test_a_measurement_may_say_itself_why_it_cannot_be_made():
 
 def test_the_ledger_opens_page_and_report_and_its_numbers_are_a_file(tmp_path):
     findings = [judged([Measured("difference", 0.25, 0.125, 0.5, above=0)]), judged([], "no data")]
-    summary = StudyTable("Summary", ("a", "b"), (("x", "1"),))
+    summary = TextTable("Summary", ("a", "b"), (("x", "1"),))
     save_study(StudyPage("A study", ("About.",), summary, (), claims=ledger(findings)), tmp_path / "out")
     report = (tmp_path / "out" / "report.md").read_text("utf-8")
     page = (tmp_path / "out" / "index.html").read_text("utf-8")

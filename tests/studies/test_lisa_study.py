@@ -11,36 +11,39 @@ from started_studies import start_study
 
 import evalign
 from evalign.cli.main import main
-from evalign.data.rows import Columns
-from evalign.encoders.base import Reading
-from evalign.encoders.loading import EncoderChoice, open_encoder
+from evalign.core import Row
+from evalign.encoders.base import EncodeOptions
+from evalign.encoders.loading import EncoderSpec, open_encoder
 from evalign.errors import InputError, ModelError
-from evalign.matching.batching import solve_all
+from evalign.io.rows import Columns
+from evalign.matching.base import solve_all
 from evalign.matching.registry import METHODS
-from evalign.render.study.page import save_study
-from evalign.stats.effect import derangement, eta_squared, peaks, separation
-from evalign.studies.german.study import named_models
-from evalign.studies.inputs import CROSS, WITHIN, choose, read_rows, sides
-from evalign.studies.lisa import model_scores
-from evalign.studies.lisa.figures import TABLE_1
-from evalign.studies.lisa.matchings import (
+from evalign.research.studies.german.study import named_models
+from evalign.research.studies.inputs import CROSS, WITHIN, Steps, choose, read_rows, sides
+from evalign.research.studies.lisa import model_scores
+from evalign.research.studies.lisa.figures import TABLE_1
+from evalign.research.studies.lisa.measured import Resamples
+from evalign.research.studies.lisa.model_scores import IDENTICAL, NEGATIVE, POSITIVE, Key, LisaPlan, measure
+from evalign.research.studies.lisa.pair_scores import (
     ALGORITHMS,
     EXACT,
     GREEDY,
+    MASKED,
     NAMES,
+    PARTS,
+    PLAIN,
     PUBLISHED,
     RECURSIVE,
+    ROUND_FIELDS,
+    TARGETS,
+    Padding,
     published_cells,
     shares,
 )
-from evalign.studies.lisa.measured import Resamples
-from evalign.studies.lisa.model_scores import IDENTICAL, NEGATIVE, POSITIVE, Key, LisaPlan, measure
-from evalign.studies.lisa.pair_scores import MASKED, PARTS, PLAIN, ROUND_FIELDS, TARGETS, Padding
-from evalign.studies.lisa.separation import _added, _ranked, _rises
-from evalign.studies.lisa.study import PAPER_MODELS, PRESETS, lisa_page, run_lisa
-from evalign.studies.step_cache import Steps
-from evalign.studies.wording import listed, moved, percent
-from evalign.types import Row
+from evalign.research.studies.lisa.separation import _added, _ranked, _rises
+from evalign.research.studies.lisa.study import PAPER_MODELS, PRESETS, lisa_page, run_lisa
+from evalign.research.studies.page import listed, moved, percent, save_study
+from evalign.stats.effect import derangement, eta_squared, peaks, separation
 
 pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
 
@@ -83,32 +86,33 @@ def library(model, algorithm, firsts, seconds):
 
 @pytest.mark.parametrize("algorithm", NAMES)
 def test_scores_without_padding_are_the_metrics(model, measured, algorithm):
-    for kind in (CROSS, WITHIN):
-        firsts, seconds = sides(example(8).rows, kind)
+    for pair_type in (CROSS, WITHIN):
+        firsts, seconds = sides(example(8).rows, pair_type)
         expected = library(model, algorithm, firsts, seconds)
-        np.testing.assert_allclose(measured.scores[Key(kind, POSITIVE, algorithm)], expected, atol=1e-6)
-        wrong = [half[1][place] for number, half in enumerate(sides(part, kind) for part in blocks(example(8).rows))
+        np.testing.assert_allclose(measured.scores[Key(pair_type, POSITIVE, algorithm)], expected, atol=1e-6)
+        halves = (sides(part, pair_type) for part in blocks(example(8).rows))
+        wrong = [half[1][place] for number, half in enumerate(halves)
                  for place in derangement(4, PLAN.seed + number)]  # fmt: skip
         expected = library(model, algorithm, firsts, wrong)
-        np.testing.assert_allclose(measured.scores[Key(kind, NEGATIVE, algorithm)], expected, atol=1e-6)
+        np.testing.assert_allclose(measured.scores[Key(pair_type, NEGATIVE, algorithm)], expected, atol=1e-6)
 
 
 def test_every_matching_and_preset_is_there():
     assert PUBLISHED in ALGORITHMS
-    assert {matching.kind for matching in ALGORITHMS.values()} == {GREEDY, *METHODS}
+    assert {matching.key for matching in ALGORITHMS.values()} == {GREEDY, *METHODS}
     assert len(NAMES) == len(set(NAMES)) == 13
 
 
 def test_end_tokens_are_the_metrics(model, measured):
-    for kind in (CROSS, WITHIN):
-        expected = evalign.EndToken(model=model, threads=1).score(*sides(example(8).rows, kind))["score"]
-        np.testing.assert_allclose(measured.end_tokens[kind, POSITIVE], expected, atol=1e-6)
+    for pair_type in (CROSS, WITHIN):
+        expected = evalign.EndToken(model=model, threads=1).score(*sides(example(8).rows, pair_type))["score"]
+        np.testing.assert_allclose(measured.end_tokens[pair_type, POSITIVE], expected, atol=1e-6)
 
 
 def padded_matrices(model):
     """Cosines of padded source/reference pairs in plain numpy, with the weights of text and of pads."""
     encoder = open_encoder(
-        EncoderChoice(model, "last", reading=Reading("truncate", max_length=WIDTH), threads=1)
+        EncoderSpec(model, "last", reading=EncodeOptions("truncate", max_length=WIDTH), threads=1)
     ).encoder
     found = []
     for texts in zip(*sides(example(8).rows, CROSS), strict=True):
@@ -320,16 +324,16 @@ def test_verdicts_follow_from_the_numbers_in_the_files(finished):
                lower_good / lower_bad - good / bad]  # fmt: skip
     assert measured("L9") == pytest.approx(changes, abs=1e-4)
     best = []
-    for kind, padding in ((CROSS, PLAIN), (CROSS, WEIGHED), (WITHIN, PLAIN)):
+    for pair_type, padding in ((CROSS, PLAIN), (CROSS, WEIGHED), (WITHIN, PLAIN)):
         lines = [line for line in numbers(folder, "rounds") if line["algorithm"] == RECURSIVE
-                 and (line["pair"], line["padding"], line["what"]) == (kind, str(padding), "total")]  # fmt: skip
+                 and (line["pair"], line["padding"], line["what"]) == (pair_type, str(padding), "total")]  # fmt: skip
         assert [int(line["rounds"]) for line in lines] == list(range(21))
         best.append(max(lines, key=lambda line: float(line["value"]))["value"])
     totals = {(line["pair"], line["padding"], int(line["rounds"])): line["value"] for line in numbers(folder, "rounds")
               if line["algorithm"] == RECURSIVE and line["what"] == "total"}  # fmt: skip
     settings = ((CROSS, PLAIN), (CROSS, WEIGHED), (WITHIN, PLAIN))
     claimed = zip(settings, measured("L11"), strict=True)
-    assert [totals[kind, str(padding), int(rounds)] for (kind, padding), rounds in claimed] == best
+    assert [totals[pair_type, str(padding), int(rounds)] for (pair_type, padding), rounds in claimed] == best
 
 
 def test_rounds_are_the_metrics(model, measured):
@@ -364,7 +368,7 @@ def test_the_first_draw_is_the_sample():
 
 def command(*arguments, folder):
     with pytest.raises(SystemExit) as ended:
-        main(["study", "lisa", "--threads", "1", "--out", str(folder), *arguments])
+        main(["study", "lisa", "--threads", "1", "-o", str(folder), *arguments])
     return ended.value.code
 
 
@@ -380,25 +384,25 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_second_run_reads_no_text_and_writes_the_same_bytes(model, tmp_path, cache, monkeypatch, capsys):
-    assert command("--models", model, "--pairs", "4", folder=tmp_path / "one") == 3  # 384 is too wide for it
+    assert command("--model", model, "--sample-rows", "4", folder=tmp_path / "one") == 3  # 384 is too wide for it
     assert "padding to 384" in capsys.readouterr().err
     with monkeypatch.context() as patch:
         patch.setattr(model_scores, "open_encoder", lambda choice: pytest.fail("a model was opened"))
-        command("--models", model, "--pairs", "4", folder=tmp_path / "two")
+        command("--model", model, "--sample-rows", "4", folder=tmp_path / "two")
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     for file in cache.iterdir():
         file.write_bytes(file.read_bytes()[:100])
-    command("--models", model, "--pairs", "4", folder=tmp_path / "three")
+    command("--model", model, "--sample-rows", "4", folder=tmp_path / "three")
     assert contents(tmp_path / "one") == contents(tmp_path / "three")
     kept = sorted(cache.iterdir())
-    command("--models", model, "--pairs", "4", "--no-cache", folder=tmp_path / "four")
+    command("--model", model, "--sample-rows", "4", "--no-cache", folder=tmp_path / "four")
     assert contents(tmp_path / "one") == contents(tmp_path / "four")
     assert sorted(cache.iterdir()) == kept
 
 
 @pytest.mark.slow
 def test_a_model_that_is_not_found_is_named_and_the_rest_is_made(tmp_path, cache, capsys):
-    assert command("--models", "fake", "--models", "no/such-model", "--pairs", "6", folder=tmp_path / "out") == 3
+    assert command("--model", "fake", "--model", "no/such-model", "--sample-rows", "6", folder=tmp_path / "out") == 3
     told = capsys.readouterr()
     assert "missing: model no/such-model" in told.err
     assert "fake" in told.out
@@ -413,7 +417,7 @@ def test_the_papers_models_are_its_six(tmp_path, cache, capsys):
 
 
 def test_without_any_model_there_is_no_study(tmp_path, cache, capsys):
-    assert command("--models", "no/such-model", folder=tmp_path / "out") == 2
+    assert command("--model", "no/such-model", folder=tmp_path / "out") == 2
     assert "no model can be used" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     with pytest.raises(ModelError, match="no model can be used"):
@@ -432,7 +436,7 @@ def rows_file(path, count, source=True):
 @pytest.mark.slow
 def test_data_without_sources(tmp_path, cache, capsys):
     data = rows_file(tmp_path / "plain.jsonl", 6, source=False)
-    assert command("--models", "fake", "--data", data, folder=tmp_path / "out") == 3
+    assert command("--model", "fake", "--data", data, folder=tmp_path / "out") == 3
     assert "no row of the data has a source" in capsys.readouterr().err
     report = (tmp_path / "out" / "report.md").read_text("utf-8")
     assert "plain.jsonl, 6 rows as candidate/reference pairs" in report
@@ -444,7 +448,7 @@ def test_fewer_pairs_than_a_figure_needs(tmp_path, cache, capsys, count):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "figure5.png").write_text("of an earlier run")
     data = rows_file(tmp_path / "few.jsonl", count)
-    assert command("--models", "fake", "--data", data, folder=tmp_path / "out") == 3
+    assert command("--model", "fake", "--data", data, folder=tmp_path / "out") == 3
     assert f"needs at least 3 pairs, and there are {count}" in capsys.readouterr().err
     made = {file.stem for file in (tmp_path / "out").glob("*.png")}
     assert made == {"figure1", "figure2"}
@@ -460,17 +464,17 @@ def test_fewer_pairs_than_a_figure_needs(tmp_path, cache, capsys, count):
     ],
 )
 def test_bad_input_is_one_sentence(tmp_path, cache, capsys, arguments, told):
-    assert command("--models", "fake", *arguments, folder=tmp_path / "out") == 2
+    assert command("--model", "fake", *arguments, folder=tmp_path / "out") == 2
     assert told in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_made_is_said_before_the_work(tmp_path, cache, capsys):
-    assert command("--models", "fake", folder=tmp_path / "no" / "out") == 2
+    assert command("--model", "fake", folder=tmp_path / "no" / "out") == 2
     assert "does not exist" in capsys.readouterr().err
     (tmp_path / "file").write_text("")
-    assert command("--models", "fake", folder=tmp_path / "file") == 2
-    assert command("--models", "fake", folder=tmp_path / ("x" * 300)) == 2
-    assert "nothing can be written there" in capsys.readouterr().err
+    assert command("--model", "fake", folder=tmp_path / "file") == 2
+    assert command("--model", "fake", folder=tmp_path / ("x" * 300)) == 2
+    assert "cannot be written" in capsys.readouterr().err
     assert not cache.exists()
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
 
@@ -481,7 +485,7 @@ def test_pairs_of_source_and_reference_alone(tmp_path, cache, capsys):
     rows_file(data, 6)
     rows = [json.loads(line) for line in data.read_text("utf-8").splitlines()]
     data.write_text("".join(json.dumps(row | {"candidate": ""}) + "\n" for row in rows))
-    assert command("--models", "fake", "--data", str(data), folder=tmp_path / "out") == 3
+    assert command("--model", "fake", "--data", str(data), folder=tmp_path / "out") == 3
     assert "missing: candidate/reference pairs: no row of the data has a candidate" in capsys.readouterr().err
     assert "6 rows as source/reference pairs" in (tmp_path / "out" / "report.md").read_text("utf-8")
     assert all((tmp_path / "out" / f"{name}.png").is_file() for name in FIGURES)
@@ -492,7 +496,7 @@ def test_the_same_model_under_two_names_is_one(model, tmp_path, cache, capsys):
     link = tmp_path / "again"
     link.symlink_to(model)
     folder = tmp_path / "out"
-    assert command("--models", f"{model}, {link}", "--pairs", "4", folder=folder) == 3  # 384 is too wide for it
+    assert command("--model", f"{model}, {link}", "--sample-rows", "4", folder=folder) == 3  # 384 is too wide for it
     assert "missing: model" not in capsys.readouterr().err
     report = (folder / "report.md").read_text("utf-8")
     assert "Models: tiny-bert. " in report
@@ -522,7 +526,7 @@ def test_killed_in_the_middle_the_next_run_gives_the_same_numbers(tmp_path, mode
     data = rows_file(tmp_path / "rows.jsonl", 75)  # three steps
 
     def start(cache, out):
-        return start_study(tmp_path / cache, tmp_path / out, "lisa", "--models", model, "--data", data)
+        return start_study(tmp_path / cache, tmp_path / out, "lisa", "--model", model, "--data", data)
 
     for attempt in range(10):  # a run may end before this process gets to kill it
         cache, out = f"killed{attempt}", f"resumed{attempt}"

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from evalign.studies.step_cache import Steps, digest_of
+from evalign.research.studies.inputs import Steps, digest_of
 
 KEY = {"model": "a@1", "texts": "x"}
 
@@ -41,12 +41,12 @@ def test_another_key_is_another_step(tmp_path, change):
 def test_another_version_is_another_step(tmp_path, monkeypatch):
     make, calls = counted({"a": np.zeros(1)})
     Steps(tmp_path).arrays(KEY, make)
-    monkeypatch.setattr("evalign.studies.step_cache.__version__", "99")
+    monkeypatch.setattr("evalign.research.studies.inputs.__version__", "99")
     Steps(tmp_path).arrays(KEY, make)
     assert len(calls) == 2
 
 
-@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04nothing", "half", "other key"])
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04nothing", "half", "other key", "changed byte"])
 @pytest.mark.parametrize("kind", ["arrays", "values"])
 def test_a_damaged_file_is_made_again(tmp_path, kind, damage):
     make, calls = counted({"a": np.arange(50.0)} if kind == "arrays" else {"a": 1})
@@ -56,6 +56,11 @@ def test_a_damaged_file_is_made_again(tmp_path, kind, damage):
     whole = file.read_bytes()
     if damage == "half":
         file.write_bytes(whole[: len(whole) // 2])
+    elif damage == "changed byte":
+        file.write_bytes(
+            whole.replace(b'"value": {"a": 1}', b'"value": {"a": 2}') if kind == "values" else _flipped(whole)
+        )
+        assert file.read_bytes() != whole
     elif damage == "other key":
         getattr(steps, kind)({"other": 1}, make)
         (other,) = (one for one in tmp_path.iterdir() if one != file)
@@ -66,6 +71,11 @@ def test_a_damaged_file_is_made_again(tmp_path, kind, damage):
     getattr(steps, kind)(KEY, make)
     assert len(calls) == made + 1
     assert file.read_bytes() == whole
+
+
+def _flipped(content):
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
 
 
 def test_a_step_that_fails_leaves_nothing(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 from evalign.encoders.fake import FakeEncoder
-from evalign.text.clauses import clauses
+from evalign.text.sentences import clauses
 
 CASES = {
     "The cat sat on the mat, and the dog slept.": ["The cat sat on the mat,", "and the dog slept."],

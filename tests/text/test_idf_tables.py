@@ -62,7 +62,7 @@ def test_tables_of_two_tokenizers_do_not_mix():
         IDFTable("t").merge(IDFTable("u"))
 
 
-GOOD = {"format": "evalign-idf-1", "tokenizer": "t", "documents": 2, "df": {"1": 2}}
+GOOD = json.loads(IDFTable("t", 2, {1: 2}).to_json())
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,7 @@ GOOD = {"format": "evalign-idf-1", "tokenizer": "t", "documents": 2, "df": {"1":
         "[]",
         "3",
         json.dumps(GOOD | {"format": "evalign-idf-9"}),
+        json.dumps(GOOD | {"df": {"1": 1}}),
         json.dumps({key: GOOD[key] for key in ("format", "tokenizer", "documents")}),
         json.dumps(GOOD | {"df": [1, 2]}),
         json.dumps(GOOD | {"df": {"one": 1}}),
@@ -80,6 +81,7 @@ GOOD = {"format": "evalign-idf-1", "tokenizer": "t", "documents": 2, "df": {"1":
         json.dumps(GOOD | {"df": {"1": -1}}),
         json.dumps(GOOD | {"documents": None}),
         json.dumps(GOOD | {"documents": -1, "df": {}}),
+        json.dumps(GOOD | {"documents": 10**400}),  # weights are floats
         '{"format": "evalign-idf-1", "tokenizer": "t", "documents": Infinity, "df": {}}',
     ],
 )
@@ -88,6 +90,30 @@ def test_what_is_no_table(tmp_path, content):
     assert IDFTable.load(tmp_path / "table.json").documents == 2
     (tmp_path / "table.json").write_text(content)
     with pytest.raises(TableError, match=r"table\.json"):
+        IDFTable.load(tmp_path / "table.json")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (json.dumps(GOOD | {"df": {"1": 2.0}}), "whole numbers"),
+        (json.dumps(GOOD | {"df": {"1": 1.5}}), "whole numbers"),
+        (json.dumps(GOOD | {"df": {"1": "2"}}), "whole numbers"),
+        (json.dumps(GOOD | {"documents": 2.5}), "whole numbers"),
+        (json.dumps(GOOD | {"documents": True, "df": {}}), "whole numbers"),
+        (json.dumps(GOOD | {"tokenizer": 3}), "expected a tokenizer"),
+        (json.dumps(GOOD).replace('"1": 2', '"1": 1, "1": 2'), "'1' occurs twice"),
+        (json.dumps(GOOD).replace('"documents": 2', '"documents": 1, "documents": 2'), "'documents' occurs twice"),
+        *(
+            (json.dumps(GOOD | {"df": {key: 2}}), "is no token id")
+            for key in (" 1", "01", "+1", "1_0", "-1", "١", "²", "")
+        ),
+    ],
+)
+def test_what_save_does_not_write_is_refused(tmp_path, content, said):
+    """Also with the digest of the table that a lenient reader would make of it."""
+    (tmp_path / "table.json").write_text(content, "utf-8")
+    with pytest.raises(TableError, match=said):
         IDFTable.load(tmp_path / "table.json")
 
 

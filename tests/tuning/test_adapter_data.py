@@ -5,11 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from evalign.data.rows import Columns
 from evalign.errors import InputError, SpecError
-from evalign.tuning.adapters.damage import FUNCTION_WORDS, RULES, damaged
-from evalign.tuning.adapters.opposites import opposite
-from evalign.tuning.adapters.rated_files import read_files
+from evalign.io.rows import Columns
+from evalign.training.damage import FUNCTION_WORDS, RULES, damaged, opposite
+from evalign.training.rated_pairs import read_files
 
 RATED = [{"candidate": f"c{n}", "references": [f"r{n}", f"s{n}"], "human": value} for n, value in enumerate([1, 2, 6])]
 
@@ -52,7 +51,7 @@ def test_named_ratings_are_chosen_in_the_files_that_have_them(tmp_path):
     named = [{**row, "human": {"tone": row["human"], "facts": 1}} for row in RATED]
     data = read(file(tmp_path, named), file(tmp_path, RATED, "plain.jsonl"), aspect="tone")
     assert data.pairs[1].similarity == data.pairs[4].similarity
-    with pytest.raises(InputError, match="choose one of them with --aspect"):
+    with pytest.raises(InputError, match="choose one of them with `aspect`"):
         read(file(tmp_path, named))
 
 

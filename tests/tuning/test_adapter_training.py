@@ -13,21 +13,20 @@ import tiny_architectures
 from evalign.encoders.adapter import INDEX, TENSORS, read_adapter
 from evalign.encoders.torch_hf import torch_threads
 from evalign.errors import LayerError, ModelError, SpecError, UnsupportedModelError
-from evalign.losses import FORMS, GREEDY
-from evalign.tuning.adapters.objective import Held, _distance
-from evalign.tuning.adapters.settings import ADAPTER_PLAN, MATCHINGS, AdapterSettings
-from evalign.tuning.adapters.trainee import AdapterTrainee
-from evalign.tuning.rated_pairs import RatedPair, RatedPairs, split
-from evalign.tuning.training_loop import fit
-from evalign.tuning.training_plan import Watch
-from evalign.tuning.training_run import train_to
+from evalign.training.adapter_objective import CeilingPenalty, _distance
+from evalign.training.adapter_trainee import AdapterTrainee
+from evalign.training.losses import GREEDY, SOFT_METHODS
+from evalign.training.plan import ADAPTER_PLAN, MATCHINGS, AdapterSettings
+from evalign.training.rated_pairs import RatedPair, RatedPairs, split
+from evalign.training.trainee import Watch
+from evalign.training.training_loop import fit, train_to
 from tiny_models import SENTENCES
 from tiny_training import rated_pairs, same_bits, weights
 
 PLAN = replace(ADAPTER_PLAN, epochs=2, batch=8, rate=5e-3, dev=0.0, seed=5, threads=1)
 SETTINGS = AdapterSettings(rank=2, layer="1+3")
 MIXED = [  # rated, of several references, and ordered
-    replace(pair, others=(SENTENCES[number % 12],)) if number % 4 == 1
+    replace(pair, more_references=(SENTENCES[number % 12],)) if number % 4 == 1
     else replace(pair, worse=f"{SENTENCES[number % 12]} not", similarity=1.0) if number % 4 == 2
     else pair
     for number, pair in enumerate(rated_pairs(24))
@@ -153,34 +152,34 @@ def test_pairs_of_one_reference_follow_each_other_so_that_a_batch_reads_it_once(
     assert order == objective.order(pairs, np.random.default_rng(3)) != objective.order(pairs, np.random.default_rng(4))
 
 
-def test_a_candidate_is_held_down_against_a_reference_of_another_text(tiny):
+def test_a_candidate_is_penalties_against_a_reference_of_another_text(tiny):
     pairs = [replace(pair, second=f"{'one' if number < 3 else 'two'} reference was here") for number, pair in
              enumerate(rated_pairs(5))]  # fmt: skip
     objective = trainee(tiny("bert"), negatives=1.0, damage=1.0).objective("")
-    held = objective._held_down(pairs, range(5), (5, 3, 0))
+    held = objective._penalties(pairs, range(5), (5, 3, 0))
     unrelated = [down for down in held if not down.share]
     assert [down.texts[1][:3] for down in unrelated] == ["two"] * 3 + ["one"] * 2
     damaged = [(down.of, down.texts[1][:3], down.drop > 0) for down in held if down.share]
     assert damaged == [(0, "one", True), (3, "two", True)]  # once per reference
     alone = [replace(pair, second="the same reference") for pair in pairs]
-    assert objective._held_down(alone, range(5), (5, 3, 0)) == []
+    assert objective._penalties(alone, range(5), (5, 3, 0)) == []
 
 
 @pytest.mark.parametrize("setting", [{"rank": 0}, {"opposites": -1.0}, {"kept": 1.0}, {"kept": math.nan}])
 def test_settings_that_make_no_sense_are_refused(setting):
-    with pytest.raises(SpecError, match=f"--{'adapter' if 'rank' in setting else next(iter(setting))} "):
+    with pytest.raises(SpecError, match=f"`{next(iter(setting))}="):
         AdapterSettings(**setting)
 
 
-def test_opposites_are_held_down_unless_both_texts_are_turned(tiny):
+def test_opposites_are_penalties_unless_both_texts_are_turned(tiny):
     pair = RatedPair("She was late.", "She is late.", 0.3, "1")
     objective = trainee(tiny("bert"), opposites=0.5, kept=0.3).objective("")
-    held = objective._held_down([pair, replace(pair, first="She is here.")], range(2), (5, 3, 0))
+    held = objective._penalties([pair, replace(pair, first="She is here.")], range(2), (5, 3, 0))
     turned = [(("She is not late.", "She is late."), None), (("She was not late.", "She is late."), 0),
               (("She was late.", "She is not late."), 0), (("No", "Yes"), None)]  # fmt: skip
-    assert held == [Held(texts, 0.5, 0.3, of=whole) for texts, whole in turned]
+    assert held == [CeilingPenalty(texts, 0.5, 0.3, of=whole) for texts, whole in turned]
     first = RatedPair("An apple fell.", "Apples fell.", 0.3, "2")
-    answers, *_ = objective._held_down([first, pair], range(1, 2), (5, 3, 0))
+    answers, *_ = objective._penalties([first, pair], range(1, 2), (5, 3, 0))
     assert answers.texts == ("No, She is not late.", "Yes, She is late.")
     (both,) = objective._both_opposed([pair], range(1))
     assert (both.first, both.second, both.similarity, both.weight) == (
@@ -190,7 +189,7 @@ def test_opposites_are_held_down_unless_both_texts_are_turned(tiny):
         0.5,
     )
     long = replace(pair, first="It is so " * 10)
-    of_long = objective._held_down([long], range(1), (5, 3, 0))
+    of_long = objective._penalties([long], range(1), (5, 3, 0))
     assert [down.texts[0] for down in of_long] == ["She is not late.", long.first, "No"]
     assert objective._both_opposed([long], range(1)) == []
 
@@ -198,7 +197,7 @@ def test_opposites_are_held_down_unless_both_texts_are_turned(tiny):
 def test_of_a_pair_that_is_rated_low_only_the_reference_is_turned(tiny):
     pair = RatedPair("She was late.", "She is late.", -0.3, "1")
     objective = trainee(tiny("bert"), opposites=0.5, kept=0.3).objective("")
-    held = objective._held_down([pair], range(1), (5, 3, 0))
+    held = objective._penalties([pair], range(1), (5, 3, 0))
     assert [down.texts for down in held] == [("She is not late.", "She is late."), ("No", "Yes")]
     assert objective._both_opposed([pair], range(1)) == []
 
@@ -270,7 +269,7 @@ def test_ordered_pairs_alone_are_learned(tiny, tmp_path):
     assert result.epochs[3].loss < result.epochs[1].loss
 
 
-def test_held_down_texts_score_lower_than_without(tiny, tmp_path):
+def test_penalties_texts_score_lower_than_without(tiny, tmp_path):
     apart = [RatedPair(pair.first, rated_pairs(32)[number - 5].second, 0.0, "") for number, pair in
              enumerate(rated_pairs(32))]  # fmt: skip
     means = []
@@ -303,7 +302,7 @@ def test_layers_that_the_model_does_not_have_are_refused(tiny):
 
 
 def test_the_names_of_matchings_are_those_of_the_losses():
-    assert set(MATCHINGS) == {GREEDY, *FORMS}
+    assert set(MATCHINGS) == {GREEDY, *SOFT_METHODS}
 
 
 def test_texts_of_an_ordered_pair_stay_on_one_side_of_the_split():

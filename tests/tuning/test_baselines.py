@@ -9,7 +9,7 @@ import pytest
 import evalign
 from evalign.errors import InputError, SpecError, TableError
 from evalign.metrics.baseline import Baseline, shipped
-from evalign.tuning.baselines import fit_baseline, unrelated_rows
+from evalign.training.baselines import fit_baseline, unrelated_rows
 
 FIRST, SECOND, THIRD = ("river", "stone", "cloud", "bread", "seven", "run"), ("green", "over", "music", "never"), "xyz"
 TEXTS = [f"{a} {b} {c}" for a in FIRST for b in SECOND for c in THIRD]
@@ -50,7 +50,21 @@ def test_the_baseline_is_the_mean_of_the_metric_over_the_pairs(tmp_path):
     assert shares.mean("f1") == pytest.approx(0.5, abs=0.02)
     assert ((shares["f1"] >= 0) & (shares["f1"] <= 1)).all()
     assert "base:" + again.digest + "|" in report.signature
-    assert f"base:{again.digest},percentile" in shares.signature
+    assert f"base:{again.digest}+{again.quantiles_digest},percentile" in shares.signature
+
+
+def test_other_distributions_are_another_signature_on_the_percentile_scale(tmp_path):
+    fitted = fit_baseline(evalign.BERTScore(model="fake"), TEXTS, pairs=40)
+    signatures = set()
+    for number, shift in enumerate((0.0, 0.01)):
+        quantiles = {
+            layer: tuple(tuple(value + shift for value in points) for points in fields)
+            for layer, fields in fitted.quantiles.items()
+        }
+        replace(fitted, quantiles=quantiles).save(tmp_path / f"base{number}.tsv")
+        metric = evalign.BERTScore(model="fake", rescale=str(tmp_path / f"base{number}.tsv"), scale="percentile")
+        signatures.add(metric.scorer().signature["base"])
+    assert len(signatures) == 2
 
 
 def test_bert_score_reads_the_same_rows(tmp_path):
@@ -80,11 +94,16 @@ def test_what_cannot_be_fitted(texts, metric, error, said):
     ("change", "said"),
     [
         (lambda notes: notes | {"format": "other"}, "format 'other'"),
+        (lambda notes: notes | {"format": "x" * 10_000}, "format 'x{79}, expected"),
         (lambda notes: notes | {"table_sha256": "0"}, "another table"),
         (lambda notes: notes | {"quantiles": {"0": [[0, 1], [1, 0], [0, 1]]}}, "rising"),
         (lambda notes: notes | {"quantiles": {"0": [[0, 1]]}}, "rising"),
-        (lambda notes: notes | {"quantiles": 5}, "not what evalign baseline fit writes"),
-        (lambda notes: [], "not what evalign baseline fit writes"),
+        (lambda notes: notes | {"quantiles": 5}, "not what evalign fit baseline writes"),
+        (
+            lambda notes: notes | {"quantiles": {"0": ["x" * 10_000]}},
+            "not what .* writes \\(could not convert .{,180}\\)$",
+        ),
+        (lambda notes: [], "not what evalign fit baseline writes"),
     ],
 )
 def test_damaged_notes(tmp_path, change, said):
@@ -93,6 +112,16 @@ def test_damaged_notes(tmp_path, change, said):
     notes.write_text(json.dumps(change(json.loads(notes.read_text()))))
     with pytest.raises(TableError, match=said):
         Baseline.load(tmp_path / "base.tsv")
+
+
+@pytest.mark.parametrize("model", ["x" * 10_000, "a\nb", [[[]]]], ids=["long", "line end", "nested"])
+def test_a_baseline_of_a_strange_model_is_one_short_sentence(tmp_path, model):
+    fit_baseline(evalign.BERTScore(model="fake"), TEXTS, pairs=10).save(tmp_path / "base.tsv")
+    notes = json.loads((tmp_path / "base.json").read_text())
+    notes["provenance"]["model"] = model
+    (tmp_path / "base.json").write_text(json.dumps(notes))
+    with pytest.raises(TableError, match=r"^this baseline was fitted with model .{3,80}, not \S+: evalign fit"):
+        evalign.BERTScore(model="fake", rescale=str(tmp_path / "base.tsv")).scorer()
 
 
 def test_percentiles_need_a_distribution(tmp_path):
@@ -132,7 +161,7 @@ def test_every_shipped_baseline_says_where_it_comes_from():
 
 
 def test_what_does_not_ship_is_said(minilm):
-    with pytest.raises(TableError, match="evalign baseline fit"):
+    with pytest.raises(TableError, match="evalign fit baseline"):
         evalign.metric("lisascore(method=row-mask, rescale=true)").scorer()
 
 

@@ -7,13 +7,25 @@ import pytest
 from scipy.optimize import lsq_linear
 
 import evalign
+from evalign.core import Row
 from evalign.errors import InputError, SpecError, UndefinedStatisticError
-from evalign.metrics.features import FeatureScorer, parse_features
-from evalign.metrics.learned_file import LearnedFile
-from evalign.tuning.combine import Combination, combine, expand_features, look_at, sharing_text, train
-from evalign.tuning.layers import RatedRows, document_folds
-from evalign.tuning.ridge import UNBOUNDED, Penalty, RatedFeatures, best_penalty, fit, held_out
-from evalign.types import Row
+from evalign.research.learned.combine import (
+    UNBOUNDED,
+    Combination,
+    Penalty,
+    RatedFeatures,
+    best_penalty,
+    combine,
+    compute_features,
+    expand_features,
+    fit,
+    held_out,
+    sharing_text,
+    train,
+)
+from evalign.research.learned.features import FeatureScorer, parse_features
+from evalign.research.learned.metric import LearnedFile
+from evalign.training.layers import RatedRows, document_folds
 
 WORDS = ["river", "stone", "bridge", "winter", "letter", "garden", "silver", "music", "shadow", "paper", "window"]
 
@@ -146,7 +158,7 @@ def test_it_learns_what_was_planted_and_says_how_far_off_it_is(tmp_path):
     assert metric.bounds == (0, 100)
     data = rated()
     again = metric.score([row.candidate for row in data.rows], [row.references for row in data.rows])["score"]
-    values, _ = look_at(FeatureScorer(expand_features(FEATURES)), data.rows)
+    values, _ = compute_features(FeatureScorer(expand_features(FEATURES)), data.rows)
     np.testing.assert_allclose(again, made.file.predict(values), atol=1e-5)
     assert np.corrcoef(again, data.human)[0, 1] > 0.85
 
@@ -183,7 +195,7 @@ def test_layers_shorthand():
         (["bertscore(model=fake, rescale=true)"], "leave out rescale"),
         (["learned"], "cannot be part"),
         ([""], "expected SPEC"),
-        ([], "nothing to combine"),
+        ([], "no features to combine"),
     ],
 )
 def test_features_that_are_none(specs, said):

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-import evalign.tuning.checkpoint as checkpoint_module
+import evalign.training.checkpoint as checkpoint_module
 from evalign.errors import ModelError, SpecError
-from evalign.tuning.micro_batches import LOSSES, add_gradients, cosines
-from evalign.tuning.training_loop import fit
-from evalign.tuning.training_plan import Watch
+from evalign.training.trainee import LOSSES, Watch, add_gradients, cosines
+from evalign.training.training_loop import fit
 from tiny_training import PLAN, rated_pairs, same_bits, trainee, weights
 
 PAIRS = rated_pairs()
@@ -57,7 +56,7 @@ def test_the_best_epoch_is_what_is_kept(bert, tmp_path):
 def test_it_stops_early(bert, tmp_path):
     """With a rate that ruins the model no epoch beats the start."""
     model, told = trainee(bert), []
-    plan = replace(PLAN, epochs=50, rate=0.5, patience=2, warmup=0)
+    plan = replace(PLAN, epochs=50, rate=0.5, stop_after=2, warmup=0)
     result = fit(model, PAIRS, plan, tmp_path, Watch(evaluated=told.append))
     assert len(result.epochs) == result.best.number + 3
     assert tuple(told) == result.epochs
@@ -162,7 +161,7 @@ def test_checkpoints_are_safetensors_and_json(bert, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damage", ["cut", "index", "lost"])
+@pytest.mark.parametrize("damage", ["cut", "index", "changed digit", "lost"])
 def test_a_damaged_checkpoint_starts_anew_to_the_same_end(bert, undisturbed, tmp_path, damage):
     with pytest.raises(Stop):
         fit(trainee(bert), PAIRS, PLAN, tmp_path, stopped_after(6), 0.0)
@@ -171,6 +170,9 @@ def test_a_damaged_checkpoint_starts_anew_to_the_same_end(bert, undisturbed, tmp
         tensors.write_bytes(tensors.read_bytes()[:-100])
     elif damage == "lost":
         tensors.unlink()
+    elif damage == "changed digit":
+        index = (tmp_path / "checkpoint.json").read_text()
+        (tmp_path / "checkpoint.json").write_text(index.replace('"step": 5', '"step": 4'))
     else:
         (tmp_path / "checkpoint.json").write_text('{"run": ')
     model = trainee(bert)
@@ -182,7 +184,7 @@ def test_a_damaged_checkpoint_starts_anew_to_the_same_end(bert, undisturbed, tmp
 def test_another_plan_does_not_resume(bert, tmp_path, changes, named):
     with pytest.raises(Stop):
         fit(trainee(bert), PAIRS, PLAN, tmp_path, stopped_after(6), 0.0)
-    with pytest.raises(SpecError, match=f"an unfinished training with another {named}; give the same command"):
+    with pytest.raises(SpecError, match=f"an unfinished training with another {named}; repeat its command"):
         fit(trainee(bert), PAIRS, replace(PLAN, **changes), tmp_path)
     with pytest.raises(SpecError, match="another pairs"):
         fit(trainee(bert), PAIRS[1:], PLAN, tmp_path)
@@ -234,7 +236,7 @@ def test_out_of_memory_goes_on_in_smaller_parts(tiny, tmp_path, error):
     result = fit(model, PAIRS, plan, tmp_path / "parts", Watch(tell=told.append))
     assert result.micro_batch == 2  # of 8 pairs first 4, then 2: four texts
     assert max(sizes) == 16
-    assert told == [f"out of memory: from here on {count} pairs at a time, with the same batches" for count in (4, 2)]
+    assert told == [f"out of memory: from now on in parts of {count} pairs, with the same batches" for count in (4, 2)]
     np.testing.assert_allclose(cosines(model, PAIRS, 2), cosines(expected, PAIRS, 20), atol=1e-4)
 
 
@@ -255,7 +257,7 @@ def test_a_resume_keeps_to_the_smaller_parts(bert, tmp_path):
 def test_no_memory_at_all_is_said(bert, tmp_path):
     model = trainee(bert)
     short_of_memory(model, 0, MemoryError())
-    with pytest.raises(ModelError, match="out of memory with one pair of texts at a time; lower --max-length"):
+    with pytest.raises(ModelError, match="out of memory with a single pair of texts; lower `max_length`"):
         fit(model, PAIRS, PLAN, tmp_path)
 
 
@@ -270,7 +272,7 @@ def test_a_diverging_run_is_said(tiny, tmp_path):
     model = trainee(tiny("bert"))
     with torch.no_grad():
         next(model.parameters()).fill_(float("nan"))
-    with pytest.raises(ModelError, match=r"training diverged at step 1: .* lower the learning rate \(--lr\)"):
+    with pytest.raises(ModelError, match=r"training diverged at step 1: .* lower the learning rate \(`rate`\)"):
         fit(model, PAIRS, replace(PLAN, dev=0.0), tmp_path / "without dev")
     with pytest.raises(ModelError, match="after epoch 0 the model gives NaN or infinite vectors"):
         fit(model, PAIRS, PLAN, tmp_path / "with dev")

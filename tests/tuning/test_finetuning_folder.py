@@ -11,11 +11,17 @@ import pytest
 import torch
 
 from evalign.errors import FileFormatError, ModelError
-from evalign.tuning.checkpoint import Checkpoint, Position, load_checkpoint, save_checkpoint
-from evalign.tuning.rated_pairs import RatedPairs
-from evalign.tuning.training_folder import alone_in, check_target
-from evalign.tuning.training_plan import Epoch, Watch
-from evalign.tuning.training_run import train_to
+from evalign.training.checkpoint import (
+    Checkpoint,
+    TrainingPosition,
+    alone_in,
+    check_target,
+    load_checkpoint,
+    save_checkpoint,
+)
+from evalign.training.rated_pairs import RatedPairs
+from evalign.training.trainee import Epoch, Watch
+from evalign.training.training_loop import train_to
 from tiny_models import edit_json
 from tiny_training import PLAN, rated_pairs, trainee
 
@@ -26,7 +32,7 @@ SHORT = replace(PLAN, epochs=1, dev=0.0)
 def checkpoint(value, step):
     """All tensors have this value; epoch 1 is the best."""
     best, tensors = Epoch(1, 0.5, 0.5), {"w": torch.full((200,), value)}
-    return Checkpoint(Position(step, 0.0, (Epoch(0, None, 0.1), best), best, 8, 1), tensors, {}, tensors)
+    return Checkpoint(TrainingPosition(step, 0.0, (Epoch(0, None, 0.1), best), best, 8, 1), tensors, {}, tensors)
 
 
 def test_the_best_weights_of_another_run_are_not_taken_over(tmp_path):
@@ -63,7 +69,7 @@ def test_another_config_or_tokenizer_is_another_run(tiny, tmp_path, changed):
 def test_without_its_weights_a_target_is_not_finished(tiny, tmp_path, damage):
     train_to(tmp_path / "tuned", trainee(tiny("bert")), DATA, SHORT)
     damage(tmp_path / "tuned" / "model.safetensors")
-    with pytest.raises(FileFormatError, match="weights are missing or were changed since; delete it to train again"):
+    with pytest.raises(FileFormatError, match="weights are missing or were changed; delete it to train again"):
         train_to(tmp_path / "tuned", trainee(tiny("bert")), DATA, SHORT)
 
 
@@ -89,7 +95,7 @@ def test_one_run_at_a_time(tiny, tmp_path):
     """Another process holds the folder; when it is killed, the lock is gone with it."""
     work = tmp_path / "tuned.training"
     code = (
-        "import sys, time\nfrom pathlib import Path\nfrom evalign.tuning.training_folder import alone_in\n"
+        "import sys, time\nfrom pathlib import Path\nfrom evalign.training.checkpoint import alone_in\n"
         "with alone_in(Path(sys.argv[1])):\n    print('in', flush=True)\n    time.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(work)], stdout=subprocess.PIPE) as other:
@@ -118,9 +124,9 @@ def test_a_folder_that_was_removed_and_made_again_is_locked_anew(tmp_path):
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ("/", "-o must name a folder"),
+        ("/", "`output` must name a folder"),
         ("no/tuned", "there is no folder"),
-        ("taken", "is not a folder, but checkpoints go there"),
+        ("taken", "is not a folder, but is needed for checkpoints"),
         ("x" * 300, "cannot be written"),
         ("x" * 250, "cannot be written"),  # with .training it is too long
         pytest.param(

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from evalign.data.rows import Columns, InMemory, TableFile
+from evalign.core import Row
 from evalign.errors import FileFormatError, InputError, SpecError
-from evalign.tuning.mappings import Linear, Table, parse_mapping
-from evalign.tuning.micro_batches import LOSSES, cosent, cosine_mse
-from evalign.tuning.rated_pairs import RatedPair, digest, read_pairs, split, text_groups
-from evalign.tuning.training_plan import LOSS_NAMES, TrainingPlan
-from evalign.types import Row
+from evalign.io.rows import Columns, InMemory, TableFile
+from evalign.training.plan import LOSS_NAMES, TrainingPlan
+from evalign.training.rated_pairs import Linear, RatedPair, Table, digest, parse_mapping, read_pairs, split, text_groups
+from evalign.training.trainee import LOSSES, cosent, cosine_mse
 
 
 def row(number, human, candidate="a cat", references=("a dog",)):
@@ -128,7 +127,7 @@ def test_a_named_rating():
     assert ([pair.row for pair in found.pairs], found.left_out) == (["r0", "r1"], {"no human score": 5})
     with pytest.raises(InputError, match="there are no ratings named tone, only sense, style"):
         read_pairs(InMemory(rows), aspect="tone")
-    with pytest.raises(InputError, match="--aspect sense: row r0 has one rating without a name"):
+    with pytest.raises(InputError, match="`aspect=sense`: row r0 has one rating without a name"):
         read_pairs(InMemory([row(0, 1)]), aspect="sense")
 
 
@@ -182,7 +181,7 @@ def test_pairs_that_share_a_text_stay_together():
 
 
 def test_what_cannot_be_split_is_said():
-    with pytest.raises(InputError, match=r"9 rated pairs cannot be split: 9 to train on, 0 for dev.*--dev 0"):
+    with pytest.raises(InputError, match=r"9 rated pairs cannot be split: 9 to train on, 0 for dev.*`dev=0`"):
         split([RatedPair("same", str(i), i / 9, "") for i in range(9)], 0.1, 0)
 
 
@@ -235,10 +234,10 @@ def test_the_learning_rate_rises_and_falls():
 @pytest.mark.parametrize(
     "changes",
     [{"loss": "hinge"}, {"epochs": 0}, {"batch": 1}, {"rate": 0.0}, {"rate": float("nan")}, {"dev": 1.0},
-     {"warmup": 2.0}, {"patience": 0}, {"weight_decay": -1.0}, {"seed": -1}],
+     {"warmup": 2.0}, {"stop_after": 0}, {"weight_decay": -1.0}, {"seed": -1}],
 )  # fmt: skip
 def test_plans_that_are_none(changes):
-    with pytest.raises(SpecError, match=next(iter(changes)).replace("_", " ")):
+    with pytest.raises(SpecError, match=next(iter(changes)).replace("_", "[_ ]")):
         TrainingPlan(**changes)
 
 

@@ -11,10 +11,10 @@ import torch
 import evalign
 import tiny_architectures
 from evalign.errors import FileFormatError, ModelError, SpecError, UnsupportedModelError, WeightsError
-from evalign.tuning.encoder_trainee import EncoderTrainee
-from evalign.tuning.micro_batches import cosines
-from evalign.tuning.rated_pairs import RatedPairs
-from evalign.tuning.training_run import train_to
+from evalign.training.encoder_trainee import EncoderTrainee
+from evalign.training.rated_pairs import RatedPairs
+from evalign.training.trainee import cosines
+from evalign.training.training_loop import train_to
 from tiny_models import SENTENCES, edit_json, open_ort
 from tiny_torch_models import build
 from tiny_training import PLAN, rated_pairs, trainee
@@ -79,11 +79,11 @@ def test_a_finished_run_is_found_and_another_is_not_overwritten(tiny, tmp_path):
     (tmp_path / "tuned.training").mkdir()  # killed before this was removed
     assert train_to(tmp_path / "tuned", trainee(tiny("bert")), DATA, SHORT).found_finished
     assert not (tmp_path / "tuned.training").exists()
-    with pytest.raises(FileFormatError, match=r"tuned: is there already, and not from this command"):
+    with pytest.raises(FileFormatError, match=r"tuned: exists, and not from this command"):
         train_to(tmp_path / "tuned", trainee(tiny("bert")), DATA, replace(SHORT, seed=6))
     assert (tmp_path / "tuned" / "model.safetensors").stat().st_mtime_ns == weights
     (tmp_path / "mine").mkdir()
-    with pytest.raises(FileFormatError, match="is there already"):
+    with pytest.raises(FileFormatError, match="exists"):
         train_to(tmp_path / "mine", trainee(tiny("bert")), DATA, SHORT)
     with pytest.raises(FileFormatError, match="there is no folder"):
         train_to(tmp_path / "no" / "tuned", trainee(tiny("bert")), DATA, SHORT)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import evalign
+from evalign.core.rows import make_rows
 from evalign.errors import LayerError, SpecError
-from evalign.metrics.rows import make_rows
-from evalign.tuning.grid import Setting, depth, grid_scores, layer_choices
+from evalign.training.layers import Setting, depth, grid_scores, layer_choices
 
 CANDIDATES = [
     "the cat sat on the mat",
@@ -48,7 +48,12 @@ def test_every_setting_equals_its_metric(model, minilm):
     for metric, scores in zip(metrics, found, strict=True):
         for choice, values in zip(choices, scores, strict=True):
             report = replace(metric, layer=choice).score(CANDIDATES, REFERENCES)
-            np.testing.assert_allclose(values, np.stack(list(report), axis=1), atol=2e-6, err_msg=f"{metric} {choice}")
+            np.testing.assert_allclose(
+                values,
+                np.stack([report[name] for name in report.fields], axis=1),
+                atol=2e-6,
+                err_msg=f"{metric} {choice}",
+            )
 
 
 def test_rows_beyond_one_block_keep_their_order():
@@ -75,5 +80,5 @@ def test_layers_the_model_does_not_have():
 
 def test_two_models_are_two_passes():
     settings = [Setting(evalign.BERTScore(model="fake"), ("1",)), Setting(evalign.BERTScore(), ("1",))]
-    with pytest.raises(SpecError, match="one model"):
+    with pytest.raises(SpecError, match="the same model"):
         grid_scores(settings, make_rows(["a"], ["b"]))

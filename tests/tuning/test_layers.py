@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import evalign
+from evalign.core import Row
 from evalign.errors import InputError, SpecError, UndefinedStatisticError
 from evalign.stats.bootstrap import Resampling
-from evalign.tuning.layers import RatedRows, Search, choose, tune_layers
-from evalign.types import Row
+from evalign.training.layers import RatedRows, Search, choose, tune_layers
 
 SEARCH = Search(resampling=Resampling(samples=200, seed=7))
 

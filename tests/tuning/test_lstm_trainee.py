@@ -9,14 +9,17 @@ import pytest
 torch = pytest.importorskip("torch", reason="pip install 'evalign[torch]'")
 
 import evalign  # noqa: E402
-from evalign.encoders.lstm.file import load_lstm  # noqa: E402
 from evalign.errors import EvalignError, InputError, SpecError, UnsupportedModelError  # noqa: E402
-from evalign.tuning.lstm_start import model_start  # noqa: E402
-from evalign.tuning.lstm_trainee import LSTMSettings, LSTMTrainee  # noqa: E402
-from evalign.tuning.rated_pairs import RatedPair  # noqa: E402
-from evalign.tuning.trainee import load_state  # noqa: E402
-from evalign.tuning.training_loop import fit  # noqa: E402
-from evalign.tuning.training_plan import TrainingPlan  # noqa: E402
+from evalign.research.lstm.encoder import load_lstm  # noqa: E402
+from evalign.research.lstm.trainee import (  # noqa: E402
+    LSTMSettings,
+    LSTMTrainee,
+    model_start,
+)
+from evalign.training.plan import TrainingPlan  # noqa: E402
+from evalign.training.rated_pairs import RatedPair  # noqa: E402
+from evalign.training.trainee import load_state  # noqa: E402
+from evalign.training.training_loop import fit  # noqa: E402
 
 SMALL = LSTMSettings(width=12, size=8, buckets=64, start="random", dropout=0.1)
 THEMES = {
@@ -142,7 +145,7 @@ def test_a_models_word_vectors_as_a_start(minilm, tmp_path):
     assert cosine("lawyer", "attorney") > 0.6 > 0.3 > cosine("lawyer", "banana")
     trainee.save(tmp_path)
     model, _ = load_lstm(tmp_path)
-    assert model.training["start"] == "all-MiniLM-L6-v2@53aa5117"
+    assert model.training["start"] == "all-MiniLM-L6-v2@40bc2228"
     assert model.training["texts"] == 2
     assert json.dumps(model.training)
 
@@ -165,7 +168,7 @@ def test_bad_settings(tiny, minilm):
         LSTMSettings(dropout=1.0)
     with pytest.raises(InputError, match="no words"):
         LSTMTrainee(["", " \n"], SMALL)
-    with pytest.raises(SpecError, match="at most so many"):
+    with pytest.raises(SpecError, match="at most that width"):
         model_start(["a"], 1000, 8, "minilm")
     with pytest.raises(EvalignError, match="no such directory"):
         LSTMTrainee(["a word"], LSTMSettings(start="no such model"))

@@ -1,1 +1,1 @@
-"""What is done with scored rows: scoring runs, comparing systems, agreement with people."""
+"""Analysis of scored rows: scoring runs, comparing systems, agreement with people, audits of metrics."""

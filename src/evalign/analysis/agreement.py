@@ -1,41 +1,48 @@
-"""Judging the judges: how well each metric of a rated table agrees with people, and which are really apart.
+"""Agreement of metrics with people: estimates with intervals, and ranks from significance tests.
 
-In: a `RatedTable` and a `Plan` (statistics, level, groups, resampling, test). Out: an `Agreement`, one `Judgement` per
-aspect and metric, with intervals and ranks; metrics of equal rank are not told apart by the test.
+In: a `RatedTable` and an `AgreementPlan` (statistics, level, groups, resampling, test). Out: an `Agreement` with one
+`MetricAgreement` per aspect and metric. Metrics of equal rank do not differ significantly.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from evalign.analysis.plan import DARR, PAIR_ACCURACIES, SOFT, Plan
 from evalign.analysis.rated_tables import RatedTable, rate
-from evalign.data.rows import InMemory
-from evalign.errors import InputError, SpecError, UndefinedStatisticError
-from evalign.metrics.base import Metric
-from evalign.metrics.registry import metric
-from evalign.stats.clusters import clusters
+from evalign.core import Floats, Ints, Row
+from evalign.core.metric import Metric
+from evalign.core.registry import as_metric
+from evalign.errors import InputError, SpecError, UndefinedStatisticError, nearest
+from evalign.io.rows import InMemory
+from evalign.stats.bootstrap import Resampling
 from evalign.stats.correlation import CORRELATIONS
-from evalign.stats.estimate import Estimate, merged
-from evalign.stats.levels import Averaging, Grouped, Rated, agreement, agreement_by, level_function, system_means
-from evalign.stats.pair_levels import PAIR_STATISTICS
-from evalign.stats.pairs import darr, pair_outcomes, pair_swap_test
-from evalign.stats.significance import Comparison, compare_all, permutation_test, williams
-from evalign.stats.soft_pairs import soft_agreement
+from evalign.stats.estimate import MIN_ROWS, Estimate, merged
+from evalign.stats.levels import (
+    LEVELS,
+    Averaging,
+    Grouped,
+    Rated,
+    agreement,
+    agreement_by,
+    level_function,
+    soft_agreement,
+    system_means,
+)
+from evalign.stats.pairs import PAIR_STATISTICS, darr, pair_outcomes, pair_swap_test
+from evalign.stats.significance import Comparison, clusters, compare_all, permutation_test, williams
 from evalign.stats.weighted import mean_of_defined
-from evalign.types import Floats, Ints, Row
 
 
 @dataclass(frozen=True, eq=False)
-class Judgement:
-    """How one metric agrees with one kind of human score."""
+class MetricAgreement:
+    """Agreement of one metric with the human scores of one aspect."""
 
     aspect: str
     metric: str
@@ -46,32 +53,40 @@ class Judgement:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """The judgements in order of aspect and rank, and the p-values behind the ranks."""
+    """Agreement of all metrics by aspect and rank, and the p-values behind the ranks."""
 
-    plan: Plan
+    plan: AgreementPlan
     table: RatedTable
-    judgements: Sequence[Judgement]
+    judgements: Sequence[MetricAgreement]
     p_values: dict[str, tuple[list[str], Floats]]  # by aspect: metrics, p of "row is better than column"
 
     @property
     def aspects(self) -> list[str]:
-        """What people judged."""
+        """Return the aspects that people rated, in order."""
         return list(dict.fromkeys(judgement.aspect for judgement in self.judgements))
 
 
-def judge(rows: Iterable[Row], metrics: Iterable[Metric | str], plan: Plan | None = None) -> Agreement:
-    """Scores rows that have a human rating with every metric, and says how well each agrees with people."""
-    parsed = [metric(spec) if isinstance(spec, str) else spec for spec in metrics]
+def agree(
+    rows: Iterable[Row], metrics: Iterable[Metric | str] = ("bertscore",), plan: AgreementPlan | None = None
+) -> Agreement:
+    """Score rated rows with every metric, and measure how well each agrees with people.
+
+    Args:
+        rows: Rows with a human score.
+        metrics: Metrics or their specs.
+        plan: Statistics, level, groups and tests; by default `AgreementPlan()`.
+    """
+    parsed = [as_metric(spec) for spec in metrics]
     if not parsed:
-        raise SpecError("no metrics: name at least one to hold against the ratings")
-    return judge_table(rate(InMemory(list(rows)), parsed), plan or Plan())
+        raise SpecError("no metrics: name at least one to compare with the ratings")
+    return agree_table(rate(InMemory(list(rows)), parsed), plan or AgreementPlan())
 
 
-def judge_table(table: RatedTable, plan: Plan) -> Agreement:
-    """Every metric against every aspect."""
+def agree_table(table: RatedTable, plan: AgreementPlan) -> Agreement:
+    """Compute the agreement of every metric of a table with every aspect."""
     if len(table.rows) < plan.fewest:
         raise InputError(f"agreement needs at least {plan.fewest} rows with human scores, found {len(table.rows)}")
-    judgements: list[Judgement] = []
+    judgements: list[MetricAgreement] = []
     p_values = {}
     for aspect, human in table.human.items():
         judged = {name: _estimates(column(table, plan, name, aspect)) for name in table.scores}
@@ -86,13 +101,19 @@ def judge_table(table: RatedTable, plan: Plan) -> Agreement:
             ranks = dict(zip(ranked, clusters(values, better, plan.alpha, "visited"), strict=True))
             p_values[aspect] = ranked, better
         ordered = _best_first({name: estimates[first] for name, (estimates, _) in judged.items()})
-        judgements += [Judgement(aspect, name, *judged[name], ranks.get(name)) for name in ordered]
+        judgements += [MetricAgreement(aspect, name, *judged[name], ranks.get(name)) for name in ordered]
     return Agreement(plan, table, judgements, p_values)
 
 
-def judge_pairs(better: RatedTable, worse: RatedTable, plan: Plan) -> Agreement:
-    """WMT's daRR: how often each metric puts the better one of two outputs first, as a tau from -1 to 1."""
-    labels = np.array([""] * len(better.rows) if plan.by is None else better.labels(plan.by), dtype=object)
+def agree_pairs(better: RatedTable, worse: RatedTable, plan: AgreementPlan) -> Agreement:
+    """Compute WMT's daRR: a tau from -1 to 1, by how often each metric prefers the better of two outputs.
+
+    Args:
+        better: Scores of the outputs that people preferred.
+        worse: Scores of the outputs they were preferred to, row by row.
+        plan: Groups and resampling; `test` is ignored.
+    """
+    labels = np.array([""] * len(better.rows) if plan.within is None else better.labels(plan.within), dtype=object)
     judgements = []
     for name in better.scores:
         groups = {}
@@ -101,37 +122,40 @@ def judge_pairs(better: RatedTable, worse: RatedTable, plan: Plan) -> Agreement:
             resampling = plan.resampling.independent(number)
             groups[group] = darr(better.scores[name][rows], worse.scores[name][rows], resampling)
         overall = darr(better.scores[name], worse.scores[name], plan.resampling)
-        by_group = {DARR: groups} if plan.by is not None else {}
-        judgements.append(Judgement("better before worse", name, {DARR: overall}, by_group, None))
+        by_group = {DARR: groups} if plan.within is not None else {}
+        judgements.append(MetricAgreement("better before worse", name, {DARR: overall}, by_group, None))
     order = _best_first({judgement.metric: judgement.estimates[DARR] for judgement in judgements})
     judgements.sort(key=lambda judgement: order.index(judgement.metric))
     return Agreement(plan, better, judgements, {})
 
 
-def _estimates(judged: Column) -> tuple[dict[str, Estimate], dict[str, dict[str, Estimate]]]:
+def _estimates(column: ScoredAspect) -> tuple[dict[str, Estimate], dict[str, dict[str, Estimate]]]:
     estimates: dict[str, Estimate] = {}
     groups: dict[str, dict[str, Estimate]] = {}
-    plan, rated = judged.plan, judged.rated()
-    by = None if plan.by is None else judged.table.labels(plan.by)
+    plan, rated = column.plan, column.rated()
+    by = None if plan.within is None else column.table.labels(plan.within)
     for statistic in plan.statistics:
         options = statistic, plan.level, plan.resampling, plan.averaging
         try:
             if statistic == SOFT:
-                grouped = soft_agreement(_told_apart(rated, plan), by, plan.resampling, plan.averaging)
+                grouped = soft_agreement(_with_repeats_apart(rated, plan), by, plan.resampling, plan.averaging)
             elif by is not None:
                 grouped = agreement_by(rated, by, *options)
             else:
                 grouped = Grouped({}, agreement(rated, *options))
         except UndefinedStatisticError as error:
-            grouped = Grouped({}, Estimate(None, len(judged.scores), flags=(str(error),)))
+            grouped = Grouped({}, Estimate(None, len(column.scores), flags=(str(error),)))
         estimates[statistic] = grouped.mean
         if by is not None:
             groups[statistic] = grouped.groups
     return estimates, groups
 
 
-def _told_apart(rated: Rated, plan: Plan) -> Rated:
-    """Where references stand for the item: a text that a system has several times is as many items, in their order."""
+def _with_repeats_apart(rated: Rated, plan: AgreementPlan) -> Rated:
+    """Number repeated items of a system, if items are identified by their references.
+
+    A text that a system has several times then counts as several items, in their order.
+    """
     if plan.item is not None or plan.document is not None or rated.items is None or rated.systems is None:
         return rated
     seen: Counter[tuple[str, str]] = Counter()
@@ -143,16 +167,17 @@ def _told_apart(rated: Rated, plan: Plan) -> Rated:
 
 
 def _best_first(estimates: dict[str, Estimate]) -> list[str]:
-    """Names by value; equal ones in the order in which they were asked for, those without a value last."""
+    """Return the names sorted by value; ties in the requested order, those without a value last."""
     values = (estimate.value for estimate in estimates.values())
     numbers = merged(np.array([-np.inf if value is None else value for value in values]))
-    return [list(estimates)[place] for place in np.argsort(-numbers, kind="stable")]
+    names = list(estimates)
+    return [names[index] for index in np.argsort(-numbers, kind="stable")]
 
 
 def significance_test(
-    table: RatedTable, plan: Plan, human: Floats
+    table: RatedTable, plan: AgreementPlan, human: Floats
 ) -> Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike], Comparison]:
-    """The test of two metrics, on the rows that both scored."""
+    """Return the plan's test of two metrics, on the rows that both scored."""
     test = _complete_test(table, plan, human) if np.isfinite(human).all() else None
 
     def compare(first: npt.ArrayLike, second: npt.ArrayLike, people: npt.ArrayLike) -> Comparison:
@@ -160,26 +185,26 @@ def significance_test(
         rows = np.flatnonzero(np.isfinite(columns).all(axis=0))
         complete = test is not None and len(rows) == columns.shape[1]
         try:
-            chosen = test if complete else _complete_test(table.part(rows), plan, columns[2, rows])
-            assert chosen is not None
-            return chosen(*columns[:, rows])
-        except UndefinedStatisticError:  # no group in which both have a value: nothing tells them apart
+            selected = test if complete else _complete_test(table.part(rows), plan, columns[2, rows])
+            assert selected is not None
+            return selected(*columns[:, rows])
+        except UndefinedStatisticError:  # no group has a value for both metrics
             return Comparison(0.0, 1.0, 1.0, 1.0, len(rows))
 
     return compare
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
-    """One metric's scores beside one aspect."""
+class ScoredAspect:
+    """One metric's scores and the ratings of one aspect, row by row."""
 
     table: RatedTable
-    plan: Plan
+    plan: AgreementPlan
     scores: Floats
     human: Floats
 
     def rated(self, rows: Any = slice(None)) -> Rated:
-        """Some of the rows with the labels that the plan's level and statistics need."""
+        """Return the selected rows with the labels that the plan's level and statistics need."""
 
         def labels(name: str) -> Any:
             return np.array(self.table.labels(name), dtype=object)[rows]
@@ -193,23 +218,23 @@ class Column:
         return Rated(self.scores[rows], self.human[rows], documents, systems, items)
 
 
-def column(table: RatedTable, plan: Plan, metric: str, aspect: str) -> Column:
-    """The rows that have both: all of them, unless missing cells were allowed."""
+def column(table: RatedTable, plan: AgreementPlan, metric: str, aspect: str) -> ScoredAspect:
+    """Return the rows that have both a score and a rating: all rows, unless missing cells are allowed."""
     both = np.isfinite(table.scores[metric]) & np.isfinite(table.human[aspect])
     table = table if both.all() else table.part(np.flatnonzero(both))
-    return Column(table, plan, table.scores[metric], table.human[aspect])
+    return ScoredAspect(table, plan, table.scores[metric], table.human[aspect])
 
 
 def _complete_test(
-    table: RatedTable, plan: Plan, human: Floats
+    table: RatedTable, plan: AgreementPlan, human: Floats
 ) -> Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike], Comparison]:
     if plan.test == "williams":
         return williams
     if plan.statistics[0] in PAIR_ACCURACIES:
         return partial(_pair_swaps, table, plan)
     documents = None if plan.document is None else table.labels(plan.document)
-    groups = {"segment": plan.by, "summary": plan.document}.get(plan.level)
-    plain = plan.level == "segment" or (plan.level == "summary" and plan.by is None)
+    groups = {"segment": plan.within, "summary": plan.document}.get(plan.level)
+    plain = plan.level == "segment" or (plan.level == "summary" and plan.within is None)
     plain = plain and plan.averaging == Averaging() and plan.statistics[0] in CORRELATIONS
     statistic: Any = plan.statistics[0] if plain else _mean_over_groups(table, plan, human)
     by = table.labels(groups) if plain and groups is not None else None
@@ -220,19 +245,19 @@ def _complete_test(
     return test
 
 
-def _pair_swaps(table: RatedTable, plan: Plan, first: Floats, second: Floats, human: Floats) -> Comparison:
-    """Pairs of the same item, or pairs of systems, group by group; groups weigh as in the estimate."""
+def _pair_swaps(table: RatedTable, plan: AgreementPlan, first: Floats, second: Floats, human: Floats) -> Comparison:
+    """Test pairs of the same item, or pairs of systems, by group; groups have the weights of the estimate."""
     parts = []
     for rows in _groups(table, plan):
-        rated = Column(table, plan, first, human).rated(rows)
+        rated = ScoredAspect(table, plan, first, human).rated(rows)
         columns, items = [first[rows], second[rows], human[rows]], rated.items
         if plan.level == "system":
             columns, items = system_means(columns, rated.systems), None
-        ours, theirs, people = columns
+        left, right, people = columns
         try:
-            outcomes = pair_outcomes(ours, theirs, people, items, plan.statistics[0] == "acc-eq")
+            outcomes = pair_outcomes(left, right, people, items, plan.statistics[0] == "acc-eq")
         except UndefinedStatisticError:
-            continue  # said in the estimates
+            continue  # the estimates carry a flag for it
         parts.append((outcomes, len(rows) if plan.average == "micro" else 1))
     if not parts:
         raise UndefinedStatisticError("no group has a pair, so there is nothing to test")
@@ -240,20 +265,20 @@ def _pair_swaps(table: RatedTable, plan: Plan, first: Floats, second: Floats, hu
     return pair_swap_test([(part, size / total) for part, size in parts], len(human), plan.resampling)
 
 
-def _groups(table: RatedTable, plan: Plan) -> list[Ints]:
-    labels = np.array(["" for _ in table.rows] if plan.by is None else table.labels(plan.by), dtype=object)
+def _groups(table: RatedTable, plan: AgreementPlan) -> list[Ints]:
+    labels = np.array(["" for _ in table.rows] if plan.within is None else table.labels(plan.within), dtype=object)
     return [np.flatnonzero(labels == group) for group in sorted(set(labels))]
 
 
-def _mean_over_groups(table: RatedTable, plan: Plan, human: Floats) -> Callable[[Floats], Floats]:
-    """From score matrices (r, n) to the statistic that is reported: at its level, averaged over the groups."""
+def _mean_over_groups(table: RatedTable, plan: AgreementPlan, human: Floats) -> Callable[[Floats], Floats]:
+    """Return a function of score matrices (r, n): the reported statistic at its level, averaged over the groups."""
     parts = []
     for rows in _groups(table, plan):
         try:
-            column = Column(table, plan, human, human).rated(rows)
+            column = ScoredAspect(table, plan, human, human).rated(rows)
             parts.append((rows, level_function(column, plan.statistics[0], plan.level, plan.averaging)))
         except UndefinedStatisticError:
-            continue  # said in the estimates
+            continue  # the estimates carry a flag for it
     if not parts:
         raise UndefinedStatisticError("no group has a value, so there is nothing to test")
     sizes = plan.averaging.sizes([len(rows) for rows, _ in parts])
@@ -264,3 +289,75 @@ def _mean_over_groups(table: RatedTable, plan: Plan, human: Floats) -> Callable[
         return np.where(np.isfinite(values), values, 0.0)
 
     return mean
+
+
+DARR = "darr"
+SOFT = "spa"
+STATISTICS = (*CORRELATIONS, *PAIR_STATISTICS, SOFT)
+PAIR_ACCURACIES = ("accuracy", "acc-eq")
+AVERAGES = ("macro", "micro")
+MISSING = ("rows", "cells")
+CONSTANT = ("left-out", "zero")
+TESTS = ("permutation", "williams", "none")
+
+
+@dataclass(frozen=True)
+class AgreementPlan:
+    """Options of an agreement analysis.
+
+    Args:
+        statistics: Names of statistics; the first ranks the metrics.
+        level: Level of the statistics: segment, summary (needs `document`) or system.
+        within: Field whose groups the statistics are averaged over.
+        document: Field of the documents, which are resampled as a whole.
+        resampling: Number of resamples, seed and confidence of the intervals.
+        test: Significance test of two metrics, or `none`.
+        correction: Correction of the p-values for multiple tests.
+        alpha: Significance level.
+        item: Field of the source text whose rows pair statistics compare; by default the document, else the references.
+        average: `macro`, or `micro` to weight groups and documents by their rows.
+        fewest: Minimum rows of a group or document.
+        constant: `left-out`, or `zero` to count groups and documents with constant scores or ratings as 0.
+    """
+
+    statistics: tuple[str, ...] = ("pearson", "spearman", "kendall")
+    level: str = "segment"
+    within: str | None = None
+    document: str | None = None
+    resampling: Resampling = field(default_factory=Resampling)
+    test: str = "permutation"
+    correction: str = "holm"
+    alpha: float = 0.05
+    item: str | None = None
+    average: str = "macro"
+    fewest: int = MIN_ROWS
+    constant: str = "left-out"
+
+    @property
+    def averaging(self) -> Averaging:
+        """Return the averaging over groups and documents."""
+        return Averaging(self.average == "micro", self.fewest, self.constant == "zero")
+
+    def __post_init__(self) -> None:
+        for option, value, allowed in (
+            *(("statistic", name, (*STATISTICS, DARR)) for name in self.statistics),
+            ("level", self.level, LEVELS),
+            ("test", self.test, TESTS),
+            ("average", self.average, AVERAGES),
+            ("constant", self.constant, CONSTANT),
+        ):
+            if value not in allowed:
+                raise SpecError(f"{option}={value}: {nearest(value, allowed)}")
+        if self.fewest < 2:
+            raise SpecError(f"fewest={self.fewest}: a correlation needs at least 2 rows")
+        pairs = [name for name in self.statistics if name in PAIR_STATISTICS]
+        if pairs and self.level == "summary":
+            raise SpecError(f"{pairs[0]} compares the rows of one item already: use `level=segment` or `level=system`")
+        if SOFT in self.statistics and self.level != "system":
+            raise SpecError(f"{SOFT}, the soft pairwise accuracy, ranks systems: add `level=system`")
+        if self.level == "summary" and self.document is None:
+            raise SpecError("`level=summary` needs the document of each row: name its field with `document`")
+        if self.test == "williams" and (self.statistics[0], self.level, self.within) != ("pearson", "segment", None):
+            raise SpecError("Williams' test is about Pearson over all rows; use `test=permutation`")
+        if self.test == "permutation" and self.statistics[0] == SOFT:
+            raise SpecError(f"there is no test for {SOFT}: name another statistic first, or use `test=none`")

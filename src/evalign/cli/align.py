@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
-from evalign.cli.options import metric_option, page_option, parse_metric, stdout_console, threads_option
+from evalign.cli.options import format_option, html_option, metric_option, parse_metric, threads_option
 from evalign.errors import SpecError
-from evalign.matching.registry import every_name
+from evalign.matching.registry import all_matchings
+from evalign.metrics.all_matchings import align_all, check_not_empty, with_matching
 from evalign.metrics.bertscore import BERTScore
-from evalign.metrics.every_matching import align_every, check_not_empty, matching_metric, with_matching
+from evalign.metrics.token_metric import aligning_metric
+from evalign.render.console import stdout_console
 from evalign.render.documents import alignment_document
 from evalign.render.export import write_html
 from evalign.render.progress import progress
@@ -22,12 +24,14 @@ from evalign.render.terminal import alignment_picture, side_by_side
 @click.argument("candidate")
 @click.argument("reference")
 @metric_option
-@click.option("--matching", type=click.Choice([*every_name(), "all"]), help="Another matching, or all of them.")
-@click.option("--json", "as_json", is_flag=True, help="Tokens, matrix, cells and scores as a JSON document.")
-@page_option("Write an interactive page with all matchings: one file, which opens offline.")
+@click.option(
+    "--matching", type=click.Choice([*all_matchings(), "all"]), help="Matching that aligns the tokens, or all of them."
+)
+@format_option(("table", "json"))
+@html_option("interactive, with all matchings.")
 @threads_option
 def align(
-    candidate: str, reference: str, spec: str, matching: str | None, as_json: bool, page: Path | None, threads: int
+    candidate: str, reference: str, spec: str, matching: str | None, output_format: str, html: Path | None, threads: int
 ) -> None:
     """Show which tokens of two texts match.
 
@@ -35,24 +39,24 @@ def align(
     evalign align "the cat sat" "a cat was sitting"
     evalign align "the cat sat" "a cat was sitting" --matching all
     evalign align "the cat sat" "a cat was sitting" --html cats.html
-    evalign align "the cat sat" "a cat was sitting" -m "lisascore(layer=6)" --json
+    evalign align "the cat sat" "a cat was sitting" -m "lisascore(layer=6)" --format json
     """
-    metric = matching_metric(parse_metric(spec, threads))
+    metric = aligning_metric(parse_metric(spec, threads))
     if matching is not None and not isinstance(metric, BERTScore):
         raise SpecError("--matching goes with -m bertscore; other metrics have a matching of their own")
     if matching not in (None, "all"):
         metric = with_matching(metric, matching)
     with progress("aligning"):
-        every = align_every(metric, candidate, reference, others=page is not None or matching == "all")
-    check_not_empty(every.own)
-    if page is not None:
-        write_html(alignment_document(every.alignments, every.skipped, str(metric), packed=True), page)
-        click.echo(f"{page}: written", err=True)
-    if as_json and matching == "all":
-        click.echo(json.dumps(alignment_document(every.alignments, every.skipped, str(metric))))
-    elif as_json:
-        click.echo(json.dumps(every.own.to_dict()))
+        aligned = align_all(metric, candidate, reference, only_first=html is None and matching != "all")
+    check_not_empty(aligned.first)
+    if html is not None:
+        write_html(alignment_document(aligned.alignments, aligned.skipped, str(metric), packed=True), html)
+        click.echo(f"{html}: written", err=True)
+    if output_format == "json" and matching == "all":
+        click.echo(json.dumps(alignment_document(aligned.alignments, aligned.skipped, str(metric))))
+    elif output_format == "json":
+        click.echo(json.dumps(aligned.first.to_dict()))
     elif matching == "all":
-        stdout_console().print(side_by_side(every.alignments))
-    elif page is None:
-        stdout_console().print(alignment_picture(every.own))
+        stdout_console().print(side_by_side(aligned.alignments))
+    elif html is None:
+        stdout_console().print(alignment_picture(aligned.first))

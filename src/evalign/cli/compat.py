@@ -11,10 +11,10 @@ PEERS = {
     "rouge-score": "rouge_score",
     "sacrebleu": "sacrebleu",
 }
-ITS_OWN = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+PASS_THROUGH = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
 
-@click.command(context_settings=ITS_OWN)
+@click.command(context_settings=PASS_THROUGH)
 @click.argument("peer", metavar="PEER", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def compat(peer: str | None, arguments: tuple[str, ...]) -> None:
@@ -30,4 +30,4 @@ def compat(peer: str | None, arguments: tuple[str, ...]) -> None:
     elif peer not in PEERS:
         raise click.UsageError(f"no program {peer!r}; expected one of {', '.join(PEERS)}")
     else:
-        import_module(f"evalign.cli.peers.{PEERS[peer]}").main(list(arguments))
+        import_module(f"evalign.compat.{PEERS[peer]}_command").main(list(arguments))

@@ -1,4 +1,4 @@
-"""`evalign doctor`: what is installed, what is missing and the command that gets it, and a self-test."""
+"""`evalign doctor`: list what is installed and missing, with install commands, and run a self-test."""
 
 from __future__ import annotations
 
@@ -9,28 +9,30 @@ from collections.abc import Iterator
 import click
 from rich.text import Text
 
-from evalign.atomic_files import cache_folder
-from evalign.cli.models import known_places
-from evalign.cli.options import stdout_console
-from evalign.encoders.locating import local_directory
-from evalign.encoders.pinned_models import KNOWN
+from evalign.cli.models import model_folders
+from evalign.core.installed import deciding_versions, extras
+from evalign.core.registry import metric
+from evalign.encoders.weights import KNOWN, local_directory
 from evalign.errors import EvalignError
-from evalign.installed import deciding_versions, extras
-from evalign.metrics.registry import metric
+from evalign.io.files import cache_folder
+from evalign.render.console import stdout_console
 from evalign.render.progress import progress
 from evalign.render.tables import terminal_table
 from evalign.version import __version__
 
 CANDIDATE, REFERENCE = "The bank raised interest rates again.", "Once more, the central bank increased rates."
-EXPECTED = {"chrf": 24.0986, "rougeL": 0.4615, "bertscore": 0.7637, "lisascore": 0.6775, "moverscore": 0.5813}
+EXPECTED_SCORES = {"chrf": 24.0986, "rougeL": 0.4615, "bertscore": 0.7637, "lisascore": 0.6775, "moverscore": 0.5813}
 WITHOUT_MODEL = ("chrf", "rougeL")
-NEAR = 2e-4
+TOLERANCE = 2e-4
 RIGHT, WRONG = "right", "WRONG"
 
 
 @click.command()
 def doctor() -> int:
-    """Say what is installed, what is missing and how to get it, and test that scores are right.
+    """List what is installed, what is missing and how to get it, and test that scores are right.
+
+    \b
+    evalign doctor
 
     Exit code 0: the self-test passed, 3: a score is not what it should be.
     """
@@ -41,7 +43,7 @@ def doctor() -> int:
     console.print(Text(f"Scores depend on: {versions}."))
     console.print(Text(f"Cache: {cache_folder()}\n"))
     console.print(terminal_table(("extra", "state", "libraries"), "fff", _extra_rows()), "")
-    console.print(terminal_table(("model", "where"), "ff", known_places()), "")
+    console.print(terminal_table(("model", "where"), "ff", model_folders()), "")
     with progress("testing"):
         checks = list(_checks())
     console.print(terminal_table(("self-test", "score", "expected", ""), "ffff", checks))
@@ -55,17 +57,17 @@ def _extra_rows() -> Iterator[tuple[str, ...]]:
 
 
 def _checks() -> Iterator[tuple[str, str, str, str]]:
-    """One pair with every metric whose model is here: the metric, its score, the expected one, and the verdict."""
+    """Score one pair with every metric whose model is here; yield metric, score, expected score, verdict."""
     here = local_directory(KNOWN["minilm"]) is not None
-    for name, expected in EXPECTED.items():
+    for name, expected in EXPECTED_SCORES.items():
         if not here and name not in WITHOUT_MODEL:
             continue
         verdict = WRONG
         try:
             scorer = metric(name)
             score = float(scorer.score([CANDIDATE], [REFERENCE])[scorer.main][0])
-            shown = f"{score:.4f}"
-            verdict = RIGHT if abs(score - expected) <= NEAR else WRONG
+            text = f"{score:.4f}"
+            verdict = RIGHT if abs(score - expected) <= TOLERANCE else WRONG
         except EvalignError as error:
-            shown = str(error)
-        yield name, shown, f"{expected:.4f}", verdict
+            text = str(error)
+        yield name, text, f"{expected:.4f}", verdict

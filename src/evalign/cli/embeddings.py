@@ -1,4 +1,4 @@
-"""`evalign embeddings`: what the folder of `--embeddings` holds, whether it is intact, and how to empty it."""
+"""`evalign embeddings`: list, verify and clear the vectors in the folder of `--embeddings`."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from pathlib import Path
 
 import click
 
-from evalign.cli.options import folder_path, stdout_console
+from evalign.cli.groups import CommandGroup
+from evalign.cli.options import folder_path, format_option, print_result
 from evalign.encoders.embedding_store import clear as clear_store
 from evalign.encoders.embedding_store import damaged_packs, stored_vectors
 from evalign.encoders.loading import EMBEDDINGS, cache_bytes
 from evalign.errors import FileFormatError
 from evalign.render.progress import progress
-from evalign.render.tables import terminal_table
+from evalign.render.tables import TABLE_FORMATS, TextTable
 
 folder_argument = click.argument("folder", metavar="DIR", envvar=EMBEDDINGS, type=folder_path)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def embeddings() -> None:
-    """Look after token vectors that are kept on disk.
+    """Manage token vectors that are stored on disk.
 
     \b
     evalign embeddings info ~/vectors
@@ -33,15 +34,21 @@ def embeddings() -> None:
 
 @embeddings.command()
 @folder_argument
-def info(folder: Path) -> None:
-    """Say what DIR holds, encoder by encoder, the last used first."""
+@format_option(TABLE_FORMATS)
+def info(folder: Path, output_format: str) -> None:
+    """List the contents of DIR by encoder, most recently used first.
+
+    \b
+    evalign embeddings info ~/vectors
+    evalign embeddings info ~/vectors --format json
+    """
     stored = stored_vectors(folder)
     lines = []
     for encoder in stored:
-        described = encoder.described
+        described = encoder.description
         layers = described.get("layers", [])
         lines.append((
-            str(described.get("weights", "not known"))[:12],
+            str(described.get("model", "unknown"))[:12],
             ", ".join(map(str, layers)) if len(layers) < 6 else f"{layers[0]} to {layers[-1]}",
             str(described.get("precision", "")),
             str(encoder.packs),
@@ -49,29 +56,40 @@ def info(folder: Path) -> None:
             f"{encoder.size / 2**20:.1f}",
             time.strftime("%Y-%m-%d %H:%M", time.localtime(encoder.used)) if encoder.used else "",
         ))  # fmt: skip
-    if stored:
-        columns = ("encoder", "layers", "precision", "packs", "texts", "MB", "last used")
-        stdout_console().print(terminal_table(columns, "lllrrrl", lines))
+    columns = ("encoder", "layers", "precision", "packs", "texts", "MB", "last used")
+    if stored or output_format != "table":
+        print_result(TABLE_FORMATS, output_format, TextTable("", columns, tuple(lines)))
     size = sum(encoder.size for encoder in stored) / 2**20
-    click.echo(f"{size:.1f} MB of at most {cache_bytes() / 2**20:.0f} MB; the packs used longest ago go first")
+    click.echo(
+        err=output_format != "table",
+        message=f"{size:.1f} MB of at most {cache_bytes() / 2**20:.0f} MB; least recently used packs are deleted first",
+    )
 
 
 @embeddings.command()
 @folder_argument
 def verify(folder: Path) -> None:
-    """Read every byte in DIR and compare it with its digest."""
+    """Read every byte in DIR and compare it with its digest.
+
+    \b
+    evalign embeddings verify ~/vectors
+    """
     with progress("reading"):
         damaged, count = damaged_packs(folder)
     if damaged:
         raise FileFormatError(
             f"{folder}: {len(damaged)} of {count} packs are damaged, the first {damaged[0].relative_to(folder)}; "
-            "nothing wrong is ever read from them; remove them to have their texts encoded and kept again"
+            "damaged packs are never read; delete them, and their texts are encoded again when needed"
         )
-    click.echo(f"{count} packs are what was written")
+    click.echo(f"{count} packs match their digest")
 
 
 @embeddings.command()
 @folder_argument
 def clear(folder: Path) -> None:
-    """Remove all vectors from DIR; files of others stay."""
+    """Remove all vectors from DIR; other files stay.
+
+    \b
+    evalign embeddings clear ~/vectors
+    """
     click.echo(f"{clear_store(folder)} packs removed")

@@ -1,43 +1,44 @@
-"""`evalign explain`: the arithmetic behind a score, for people who learn or doubt."""
+"""`evalign explain`: the arithmetic behind a score, step by step."""
 
 from __future__ import annotations
 
 import json
-import os
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
-from rich.text import Text
 
-from evalign.atomic_files import whole_file
-from evalign.cli.options import metric_option, page_option, parse_metric, stdout_console, threads_option
-from evalign.encoders.lstm.file import demonstration_file
+from evalign.cli.options import (
+    format_option,
+    html_option,
+    metric_option,
+    parse_metric,
+    threads_option,
+)
+from evalign.core.metric import Metric
+from evalign.core.registry import metric_names
+from evalign.core.spec import parse_spec
 from evalign.errors import SpecError
+from evalign.io.files import whole_file
 from evalign.metrics.bartscore import BARTScore
-from evalign.metrics.base import Metric
-from evalign.metrics.registry import METRICS
-from evalign.metrics.spec import parse_spec
+from evalign.render.console import stdout_console
+from evalign.render.explain import explain as explain_pair
+from evalign.render.explain.parts import Explanation, plugged_explanation
 from evalign.render.progress import progress
 
 
 @click.command()
-@click.argument("candidate", required=False)
+@click.argument("candidate")
 @click.argument("reference", required=False)
 @metric_option
-@click.option("--all", "every", is_flag=True,
+@click.option("--all", "all_variants", is_flag=True,
               help="With -m rouge: every ROUGE variant on this pair, one after the other.")  # fmt: skip
-@click.option("-s", "--source", help="The source text, which sari compares with and idf=sources counts.")
-@click.option("--lstm", "cell", is_flag=False, flag_value="", metavar="[FILE]", help="Trace an LSTM's gates word "
-              "by word: of a trained file, or of the small one that comes along.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="The trace of --lstm as JSON.")
-@page_option("Write bartscore's log-probabilities, the trace of --lstm, or the lessons of -m rouge --all as a page "
-             "that opens offline.")  # fmt: skip
+@click.option("--source-text", metavar="TEXT", help="Source text, which sari compares with and idf=sources counts.")
+@format_option(("table", "json"))
+@html_option("for bartscore, lstm, and rouge with --all.")
 @threads_option
-def explain(candidate: str | None, reference: str | None, spec: str, every: bool, source: str | None, cell: str | None,
-            as_json: bool, page: Path | None, threads: int) -> None:  # fmt: skip
+def explain(candidate: str, reference: str | None, spec: str, all_variants: bool, source_text: str | None,
+            output_format: str, html: Path | None, threads: int) -> None:  # fmt: skip
     """Show a metric's arithmetic, step by step.
 
     \b
@@ -49,73 +50,65 @@ def explain(candidate: str | None, reference: str | None, spec: str, every: bool
     evalign explain "the dog ran. it barked." "it barked. the dog ran." -m rouge --all
     evalign explain "the cat sat on the mat" "on the mat sat the cat" -m meteor
     evalign explain "the cat sat" "a cat was sitting" -m "bartscore(model=DIR)" --html cats.html
-    evalign explain --lstm "the cat sat on the mat"
-    evalign explain --lstm lstm.safetensors "the cat sat on the mat" --html gates.html
+    evalign explain "the cat sat on the mat" -m lstm
+    evalign explain "the cat sat on the mat" -m "lstm(file=lstm.safetensors)" --html gates.html
+
+    With -m lstm, one text is traced word by word; without a file, through the small cell that is included.
     """
     console = stdout_console()
-    if every and cell is not None:
-        raise SpecError("--all shows every variant of -m rouge; leave it out with --lstm")
-    if cell is not None:
-        _trace_lstm(console, cell, [text for text in (candidate, reference) if text is not None], as_json, page)
-        return
-    if candidate is None:
-        raise click.UsageError("Missing argument 'CANDIDATE'.")
-    if as_json:
-        raise SpecError("--json shows the trace of --lstm; for an alignment there is evalign align --json")
-    if every:
-        if source is not None:
-            raise SpecError("rouge does not look at sources; leave out --source")
-        _teach_rouge(console, spec, (candidate, reference), page)
+    if all_variants:
+        if source_text is not None:
+            raise SpecError("rouge does not read sources: leave out `source_text`")
+        if output_format != "table":
+            raise SpecError("--all has no JSON: leave out --format, or write a page with --html FILE")
+        _explain_all_rouge(console, spec, (candidate, reference), html)
         return
     if spec.partition("(")[0].strip() == "rouge":
         raise SpecError("rouge stands for several metrics: name one, as rougeL, or see every variant with --all")
     metric = parse_metric(spec, threads)
-    predicting = _predicting(metric) if page is not None else None
-    texts = _texts(metric, candidate, reference, source)
-    if predicting is not None:
-        with progress("predicting"):
-            predicting.likelihoods(**texts).to_html(page)
-        click.echo(f"{page}: written", err=True)
+    plugged = plugged_explanation(metric)
+    if plugged is not None and plugged.document is not None and reference is None:
+        _trace(console, metric, plugged, candidate, output_format, html)
         return
-    module, _, function = metric.explainer.partition(":")
-    draw: Any = getattr(import_module(f"evalign.render.explain.{module}"), function)
+    if output_format != "table":
+        raise SpecError(
+            f"--format {output_format} is for the trace of one text, as of -m lstm; for an alignment use "
+            "evalign align --format json"
+        )
+    likelihood_metric = _likelihood_metric(metric) if html is not None else None
+    texts = _texts(metric, candidate, reference, source_text)
+    if likelihood_metric is not None:
+        with progress("predicting"):
+            likelihood_metric.likelihoods(**texts).to_html(html)
+        click.echo(f"{html}: written", err=True)
+        return
     with progress("explaining"):
-        explained = draw(metric, **texts)
+        explained = explain_pair(metric, **texts)
     console.print(explained)
 
 
-def _trace_lstm(console: Console, file: str, texts: list[str], as_json: bool, page: Path | None) -> None:
-    """`--lstm TEXT` is meant as it reads: without another text, what follows the option is the text."""
-    from evalign.metrics.lstm import LSTM
-    from evalign.render.explain.lstm import explain_lstm, lstm_json
-    from evalign.render.export import write_html
-    from evalign.render.lstm_document import lstm_document
+def _trace(
+    console: Console, metric: Metric, plugged: Explanation, text: str, output_format: str, html: Path | None
+) -> None:
+    """Show one text as a metric reads it: on the terminal, as JSON or as a page."""
+    if html is not None and plugged.document is not None:
+        from evalign.render.export import write_html
 
-    if not texts and file and not os.path.exists(file):
-        file, texts = "", [file]
-    if len(texts) != 1:
-        raise SpecError("--lstm traces one text: evalign explain --lstm FILE 'a short text'")
-    metric = LSTM(file or str(demonstration_file()))
-    if page is not None:
-        write_html(lstm_document(metric, texts[0]), page)
-        click.echo(f"{page}: written", err=True)
-        return
-    if as_json:
-        click.echo(json.dumps(lstm_json(metric, texts[0]), indent=2))
-        return
-    console.print(explain_lstm(metric, texts[0]))
-    if not file:
-        console.print(Text("The small cell that comes with evalign; --lstm FILE traces a trained one.", style="dim"))
+        write_html(plugged.document(metric, text), html)
+        click.echo(f"{html}: written", err=True)
+    elif output_format == "json" and plugged.json is not None:
+        click.echo(json.dumps(plugged.json(metric, text), indent=2))
+    else:
+        console.print(plugged.show(metric, text))
 
 
-def _teach_rouge(console: Console, spec: str, texts: tuple[str, str | None], page: Path | None) -> None:
-    """Every ROUGE variant on a pair, on the terminal or as a page."""
-    from evalign.render.explain.rouge.lessons import teach
-    from evalign.render.explain.rouge.screens import lessons_html, lessons_text
+def _explain_all_rouge(console: Console, spec: str, texts: tuple[str, str | None], page: Path | None) -> None:
+    """Show every ROUGE variant on a pair, on the terminal or as a page."""
+    from evalign.render.explain.rouge_lessons import lessons_html, lessons_text, teach
 
     name, options = parse_spec(spec)
     if name != "rouge":
-        alone = f"; for {name} alone leave out --all" if name in METRICS and name.startswith("rouge") else ""
+        alone = f"; for {name} alone leave out --all" if name in metric_names() and name.startswith("rouge") else ""
         raise SpecError(
             f"--all shows every variant of ROUGE: expected -m rouge or -m 'rouge(stem=true)', got -m {spec}{alone}"
         )
@@ -132,8 +125,8 @@ def _teach_rouge(console: Console, spec: str, texts: tuple[str, str | None], pag
     click.echo(f"{page}: written", err=True)
 
 
-def _predicting(metric: Metric) -> BARTScore:
-    """The metric, if it has log-probabilities to show."""
+def _likelihood_metric(metric: Metric) -> BARTScore:
+    """Return the metric if it has log-probabilities; raise SpecError otherwise."""
     if not isinstance(metric, BARTScore):
         raise SpecError(
             f"--html shows the log-probabilities of bartscore, and {metric.name} has none; "
@@ -143,16 +136,16 @@ def _predicting(metric: Metric) -> BARTScore:
 
 
 def _texts(metric: Metric, candidate: str, reference: str | None, source: str | None) -> dict[str, str]:
-    """The texts that the metric reads; an error for one that is missing or not read."""
+    """Return the texts that the metric reads; raise SpecError for one that is missing or not read."""
     texts = {"candidate": candidate}
-    given = (("references", "reference", reference, "a second text"), ("sources", "source", source, "--source"))
+    inputs = (("references", "reference", reference, "a second text"), ("sources", "source", source, "`source_text`"))
     read = (*metric.needs, getattr(metric, "idf", ""))  # idf=sources counts sources
-    for need, name, text, how in given:
+    for need, name, text, how in inputs:
         if need in read:
             if text is None:
-                who = f"{metric.name} compares with" if need in metric.needs else f"idf={need} counts"
-                raise SpecError(f"{who} {need}: give {how}")
+                reason = f"{metric.name} compares with" if need in metric.needs else f"idf={need} counts"
+                raise SpecError(f"{reason} {need}: give {how}")
             texts[name] = text
         elif text is not None:
-            raise SpecError(f"{metric.name} does not look at {need}; leave out {how}")
+            raise SpecError(f"{metric.name} does not read {need}: leave out {how}")
     return texts

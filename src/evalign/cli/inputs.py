@@ -1,6 +1,6 @@
-"""Where rows come from: the options that `score` and its relatives share, and the row sources that they describe.
+"""Options that name input rows, shared by `score`, `compare` and others, and the row sources they describe.
 
-`@file_options` and `@field_options` add the options; the command gets them as one `Given`.
+`@file_options` and `@field_options` add the options; the command gets them as one `InputOptions`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ import click
 from click.core import ParameterSource
 
 from evalign.cli.options import A_FILE, Function, parse_metrics
-from evalign.data.rows import FORMATS, Columns, RowSource, TableFile, TextFiles
-from evalign.data.text_lines import STDIN, shown
+from evalign.core.metric import Metric
 from evalign.errors import SpecError
-from evalign.metrics.base import Metric
+from evalign.io.folders import is_folder, open_folder
+from evalign.io.records import FORMATS
+from evalign.io.rows import Columns, RowSource, TableFile, TextFiles
+from evalign.io.streams import STDIN, shown
 
 
 @dataclass(frozen=True)
-class Given:
-    """What the user gave: a table, or parallel text files."""
+class InputOptions:
+    """Input of a command: one table (`data`), or parallel text files."""
 
     data: str | None
     candidates: tuple[str, ...]
@@ -34,11 +36,11 @@ class Given:
     input_format: str | None
 
     def metrics(self, specs: Sequence[str], threads: int) -> list[Metric]:
-        """The metrics to score with; those of a finished batch job, all unless -m names some."""
+        """Return the metrics to score with; of a finished batch job, all of its metrics unless -m names them."""
         return data_metrics(self.data, specs, threads)
 
     def rows(self, metrics: Iterable[Metric]) -> list[RowSource]:
-        """One source per file; an error if there is none, or not what the metrics compare with."""
+        """Return one row source per candidate file or table; raise SpecError if the metrics lack an input."""
         if self.data is not None:
             if self.candidates or self.references or self.sources:
                 raise SpecError("give either DATA or -c and -r files, not both")
@@ -55,74 +57,75 @@ class Given:
             for path, name in zip(candidates, _names(candidates), strict=True)
         ]
 
-    def carrying(self, *fields: str) -> Given:
-        """The same, with more fields of the table carried along in `Row.extra`."""
+    def with_fields(self, *fields: str) -> InputOptions:
+        """Return these options with more fields of the table in `Row.extra`."""
         return replace(self, columns=replace(self.columns, extra=fields))
 
 
 def _names(candidates: tuple[str, ...]) -> list[str]:
-    """What the systems are called: the files' names without their ends, if those differ."""
+    """Return the names of systems: file names without their suffix if those differ, else whole paths."""
     stems = [Path(path).stem if path != STDIN else shown(path) for path in candidates]
     return stems if len(set(stems)) == len(stems) else [shown(path) for path in candidates]
 
 
 def data_metrics(data: str | None, specs: Sequence[str], threads: int) -> list[Metric]:
-    """The metrics of -m; of the folder of a finished batch job, those that it has scores of."""
+    """Return the metrics of -m; for the folder of a finished batch job, its own metrics."""
     if not _is_job(data):
         return parse_metrics(specs, threads)
-    from evalign.batch.job_rows import JobRows  # most commands read no batch job
+    from evalign.batch.results import JobRows  # most commands read no batch job
 
     source = click.get_current_context().get_parameter_source("specs")
-    return JobRows.open(Path(str(data))).metrics(() if source is ParameterSource.DEFAULT else specs)
+    return JobRows.open(open_folder(str(data))).metrics(() if source is ParameterSource.DEFAULT else specs)
 
 
 def data_rows(data: str, columns: Columns, input_format: str | None) -> RowSource:
-    """The rows of DATA: a table, or the folder of a finished batch job, whose fields are those it was started with."""
+    """Return the rows of DATA: a table, or the folder of a finished batch job with the fields of that job."""
     if not _is_job(data):
         return TableFile(data, columns, input_format)
-    from evalign.batch.job_rows import JobRows
+    from evalign.batch.results import JobRows
 
-    return JobRows.open(Path(data), columns.extra, columns.human)
+    return JobRows.open(open_folder(data), columns.extra, columns.human)
 
 
 def _is_job(data: str | None) -> bool:
-    return data is not None and Path(data).is_dir()
+    return data is not None and is_folder(data, "job.json")
 
 
 def file_options(function: Function) -> Function:
-    """DATA, -c, -r and -s."""
+    """Add DATA, -c, -r and -s."""
     return _added(function, FILES)
 
 
 def field_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The fields of DATA; the command's function gets these and the `file_options` as `given`."""
+    """Add the fields of DATA; the command gets these and the `file_options` as `inputs`: InputOptions."""
 
     @wraps(function)
     def gathered(*, data: str | None, candidates: tuple[str, ...], references: tuple[str, ...], sources: str | None,
-                 columns: Columns, input_format: str | None, **others: Any) -> Any:  # fmt: skip
-        return function(given=Given(data, candidates, references, sources, columns, input_format), **others)
+                 columns: Columns, input_format: str | None, **options: Any) -> Any:  # fmt: skip
+        inputs = InputOptions(data, candidates, references, sources, columns, input_format)
+        return function(inputs=inputs, **options)
 
     return column_options(gathered)
 
 
 def column_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The fields of a table; the command's function gets them as `columns`, and its `input_format`."""
+    """Add the fields of a table; the command gets them as `columns: Columns`, and `input_format`."""
 
     @wraps(function)
     def gathered(*, candidate_field: str, reference_field: tuple[str, ...], source_field: str, id_field: str,
-                 system_field: str, human_field: str = "human", **others: Any) -> Any:  # fmt: skip
+                 system_field: str, human_field: str = "human", **options: Any) -> Any:  # fmt: skip
         columns = Columns(candidate_field, reference_field, source_field, id_field, system_field, human_field)
-        return function(columns=columns, **others)
+        return function(columns=columns, **options)
 
     return _added(gathered, FIELDS)
 
 
-# For commands that read ratings; stands above `column_options`.
+# For commands that read ratings; goes above `column_options`.
 human_option = click.option(
     "--human-field", default="human", show_default=True, help="Field of DATA with a number, or named ratings."
 )
 FILES = (
-    click.argument("data", nargs=-1, metavar="[DATA]", type=A_FILE, callback=lambda *given: _one_table(*given)),
+    click.argument("data", nargs=-1, metavar="[DATA]", type=A_FILE, callback=lambda *arguments: _one_table(*arguments)),
     click.option(
         "-c",
         "--candidates",
@@ -152,7 +155,7 @@ FIELDS = (
 
 
 def _one_table(context: click.Context, _parameter: click.Parameter, files: tuple[str, ...]) -> str | None:
-    """DATA, if there is one; two text files are no table, and which of them is the reference is not guessed."""
+    """Return DATA or None; raise SpecError for several files, since it is not guessed which is the reference."""
     if len(files) > 1:
         command, (first, second) = context.info_name, files[:2]
         raise SpecError(
@@ -163,6 +166,6 @@ def _one_table(context: click.Context, _parameter: click.Parameter, files: tuple
 
 
 def _added(function: Function, options: tuple[Callable[[Function], Function], ...]) -> Function:
-    for option in reversed(options):  # as if they stood above the function, in the order of the table
+    for option in reversed(options):  # decorators apply from the bottom up
         function = option(function)
     return function

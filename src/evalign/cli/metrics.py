@@ -1,52 +1,64 @@
-"""`evalign metrics`: what there is to choose from."""
+"""`evalign metrics`: list the metrics, or the options of one."""
 
 from __future__ import annotations
 
 import click
-from rich.table import Table
 from rich.text import Text
 
-from evalign.cli.options import metric_names, stdout_console
-from evalign.metrics.base import Metric
-from evalign.metrics.options import default_text, option_fields
-from evalign.metrics.registry import METRICS, metric
-from evalign.render.tables import terminal_table
+from evalign.cli.options import complete_metric, format_option, print_result
+from evalign.core.metric import Metric
+from evalign.core.options import default_text, option_choices, option_fields
+from evalign.core.registry import metric, metric_names
+from evalign.errors import SpecError
+from evalign.render.console import stdout_console
+from evalign.render.tables import TABLE_FORMATS, TextTable
 
 
 @click.command()
-@click.argument("name", required=False, shell_complete=metric_names)
-def metrics(name: str | None) -> None:
+@click.argument("name", required=False, shell_complete=complete_metric)
+@format_option(TABLE_FORMATS)
+def metrics(name: str | None, output_format: str) -> None:
     """List the metrics, or the options of one.
 
     \b
     evalign metrics
     evalign metrics bertscore
+    evalign metrics --format markdown
     """
     console = stdout_console()
     if name is None:
-        console.print(_overview())
-        console.print(Text("\noptions of one: evalign metrics NAME", style="dim"))
+        print_result(TABLE_FORMATS, output_format, _overview())
+        if output_format == "table":
+            console.print(Text("\noptions of one: evalign metrics NAME", style="dim"))
     else:
         chosen = metric(name)
-        console.print(Text.assemble((chosen.name, "bold"), f": {chosen.about}\n"))
-        console.print(_options(chosen))
+        if output_format == "table":
+            console.print(Text.assemble((chosen.name, "bold"), f": {chosen.about}\n"))
+        print_result(TABLE_FORMATS, output_format, _options(chosen))
 
 
-def _overview() -> Table:
-    columns = ("metric", "fields", "range", "better", "needs", "empty text", "several references", "what it is")
-    lines = []
-    for listed in map(metric, METRICS):
-        low, high = listed.bounds
-        several = next((item.default for item in option_fields(listed) if item.name == "multiref"), "-")
-        better = "higher" if listed.higher_is_better else "lower"
-        lines.append((listed.name, " ".join(listed.fields), f"{low:g} to {high:g}", better,
-                      " ".join(listed.needs) or "-", f"{listed.worst:g}", str(several), listed.about))  # fmt: skip
-    return terminal_table(columns, "f" * len(columns), lines)
+def _overview() -> TextTable:
+    columns = ("metric", "fields", "range", "better", "needs", "empty text", "several references", "description")
+    lines = tuple(map(_overview_line, metric_names()))
+    return TextTable("metrics", columns, lines, len(columns))
 
 
-def _options(chosen: Metric) -> Table:
-    lines = [
-        (item.name, default_text(item), " ".join(item.metadata["choices"]), item.metadata["about"])
+def _overview_line(name: str) -> tuple[str, ...]:
+    try:
+        listed = metric(name)
+    except SpecError as error:  # the package that adds it is broken
+        return (name, *["-"] * 6, str(error))
+    low, high = listed.bounds
+    several = next((item.default for item in option_fields(listed) if item.name == "multiref"), "-")
+    better = "higher" if listed.higher_is_better else "lower"
+    needs = " ".join(listed.needs) or "-"
+    scores = (" ".join(listed.fields), f"{low:g} to {high:g}", better)
+    return (name, *scores, needs, f"{listed.worst:g}", str(several), listed.about)
+
+
+def _options(chosen: Metric) -> TextTable:
+    lines = tuple(
+        (item.name, default_text(item), " ".join(option_choices(item)), item.metadata["about"])
         for item in option_fields(chosen)
-    ]
-    return terminal_table(("option", "default", "values", "what it is"), "ffff", lines)
+    )
+    return TextTable(chosen.name, ("option", "default", "values", "description"), lines, 4)

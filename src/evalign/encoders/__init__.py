@@ -1,1 +1,1 @@
-"""Text to token vectors: weights found, verified, built into a graph, run in batches."""
+"""Encoders: text to token vectors. Weights are found, verified, built into a graph and run in batches."""

@@ -1,6 +1,6 @@
-"""An encoder without a model, for tests and demonstrations: words hashed to vectors, always the same.
+"""Encoder without a model, for tests and demonstrations: words are hashed to vectors, always the same.
 
-Equal words get similar vectors wherever they stand; each layer mixes in more of a word's neighbours, so that layers
+Equal words get similar vectors at any position; each layer mixes in more of a word's neighbours, so that layers
 differ and order matters a little, as in a real encoder.
 """
 
@@ -13,13 +13,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from evalign.encoders.layers import check_layers
-from evalign.encoders.token_memo import memoised
-from evalign.types import Embedded, Floats, Tokens
+from evalign.core import Embedded, Floats, Tokens
+from evalign.encoders.loading import check_layers
+from evalign.encoders.tokenizer import memoised
 
 WORD = re.compile(r"\w+|[^\w\s]")
 WIDTH = 32
-DEPTH = 4
+LAYERS = 4
 BOUNDARIES = ("<s>", "</s>")
 
 
@@ -32,27 +32,27 @@ class FakeEncoder:
     special_ids = frozenset((0, 1))
 
     def __init__(self, layers: tuple[int, ...] | None = None) -> None:
-        self.layers = check_layers(layers, DEPTH)
+        self.layers = check_layers(layers, LAYERS)
 
     def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
-        """Words and punctuation marks between two boundary tokens."""
+        """Return words and punctuation marks between two boundary tokens."""
         return memoised(self.tokenizer_fingerprint, texts, lambda unseen: [_tokens(text) for text in unseen])
 
     def encode(self, texts: Sequence[str], pad_to: int | None = None) -> list[Embedded]:
-        """Vectors of each text, computed alone, so no batch can matter."""
+        """Return the vectors of each text, computed alone, independent of the batch."""
         if pad_to is not None:
             raise ValueError("the fake encoder has no padding")
         return [Embedded(tokens, self._vectors(tokens)) for tokens in self.tokenize(texts)]
 
     def settle(self) -> None:
-        """Needs no memory of its own."""
+        """Do nothing."""
 
     def _vectors(self, tokens: Tokens) -> Floats:
-        own = np.stack([_vector(piece.lower()) for piece in tokens.pieces])
-        around = np.zeros_like(own)
-        around[1:] += own[:-1]
-        around[:-1] += own[1:]
-        return np.stack([own + np.float32(0.1 * layer) * around for layer in self.layers])
+        vectors = np.stack([_vector(piece.lower()) for piece in tokens.pieces])
+        neighbours = np.zeros_like(vectors)
+        neighbours[1:] += vectors[:-1]
+        neighbours[:-1] += vectors[1:]
+        return np.stack([vectors + np.float32(0.1 * layer) * neighbours for layer in self.layers])
 
 
 def _tokens(text: str) -> Tokens:

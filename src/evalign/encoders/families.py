@@ -1,8 +1,7 @@
-"""What the encoder families have in common: from config.json to one `Architecture`.
+"""Encoder families: from config.json to one `Architecture`.
 
-bert, roberta, xlm-roberta, camembert, distilbert, mpnet, albert and electra are the same post-norm
-transformer under different tensor names. This file knows the names and the differences;
-graph.py knows only `Architecture`.
+bert, roberta, xlm-roberta, camembert, distilbert, mpnet, albert and electra are the same post-norm transformer under
+different tensor names. Names and differences are here; graph.py depends on `Architecture` only.
 """
 
 from __future__ import annotations
@@ -11,11 +10,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
+from evalign.encoders.config_checks import MAX_COUNT, check_config
+from evalign.encoders.safetensors_headers import TensorLocation
 from evalign.errors import UnsupportedModelError, WeightsError
 
 WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
 EMBEDDINGS = ("word_embeddings", "position_embeddings", "token_type_embeddings", "LayerNorm")
-LINEARS = ("query", "key", "value", "attention_out", "up", "down")  # of the fields of `Layer`
+LINEARS = ("query", "key", "value", "attention_out", "up", "down")  # fields of `Layer` that are linear layers
 ACTIVATIONS = {"gelu": "erf", "gelu_new": "tanh", "gelu_pytorch_tanh": "tanh", "relu": "relu"}
 
 
@@ -33,13 +34,13 @@ class Layer:
     out_norm: str
 
     def below(self, base: str) -> Layer:
-        """The same names with `base` before them."""
+        """Return the names with the prefix `base`."""
         return Layer(*(f"{base}.{name}" for name in astuple(self)))
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How one family names its tensors and the entries of its config.json."""
+    """Names of the tensors and config.json entries of one family."""
 
     layer: Layer  # names below that of the layer itself
     layers: str = "encoder.layer.{}"
@@ -56,7 +57,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """One encoder, described so that a single graph builder can build every family."""
+    """Description of an encoder of any family, for the graph builder."""
 
     family: str
     embeddings: str
@@ -71,7 +72,7 @@ class Architecture:
 
     @property
     def position_offset(self) -> int:
-        """Rows of the position table that no token ever uses."""
+        """Number of rows of the position table that no token uses."""
         return 0 if self.position_pad is None else self.position_pad + 1
 
 
@@ -110,40 +111,51 @@ FAMILIES = {
 }
 
 
-def architecture(config: Mapping[str, Any], tensors: Collection[str]) -> Architecture:
-    """Reads a model's config and tensor names; raises what is missing or not built here."""
-    family = str(config.get("model_type"))
+def architecture(config: Mapping[str, Any], tensors: Mapping[str, TensorLocation]) -> Architecture:
+    """Read a model's config and tensor names; raise an error if something is missing or unsupported."""
+    check_config(config, tensors)
+    family = str(config.get("model_type"))[:80]
     if family not in FAMILIES:
         raise UnsupportedModelError(
             f"model_type {family!r} is not one of {', '.join(FAMILIES)}; other families run with backend=torch"
         )
-    kind = config.get("position_embedding_type", "absolute")
-    if kind != "absolute":
+    position_type = config.get("position_embedding_type", "absolute")
+    if position_type != "absolute":
         raise UnsupportedModelError(
-            f"position_embedding_type {kind!r} is not built here, nor by transformers 5; use a model with absolute ones"
+            f"position_embedding_type {position_type!r:.80} is not built here, nor by transformers 5; "
+            "use a model with absolute ones"
+        )
+    if config.get("is_decoder"):
+        raise UnsupportedModelError(
+            f"config.json of this {family} model has is_decoder, so its tokens attend to earlier ones only, which is "
+            "not built here; use backend=torch, or an encoder"
         )
     words = [name for name in tensors if name.endswith(WORD_EMBEDDINGS)]
     if len(words) != 1:
         raise WeightsError(f"expected one tensor named *{WORD_EMBEDDINGS}, found {len(words)}")
     try:
-        described = _described(family, config, words[0].removesuffix(WORD_EMBEDDINGS))
+        result = _described(family, config, words[0].removesuffix(WORD_EMBEDDINGS))
     except KeyError as error:
         raise UnsupportedModelError(f"config.json of this {family} model has no {error}") from error
     except TypeError as error:
-        raise WeightsError(f"config.json of this {family} model holds a value of the wrong kind ({error})") from error
-    heads, depth = described.heads, len(described.layers)
-    if not isinstance(heads, int) or heads < 1 or not depth:
-        raise WeightsError(f"config.json of this {family} model names {heads} heads, {depth} layers")
-    if unread := _unread(described, tensors):
+        raise WeightsError(f"config.json of this {family} model has a value of the wrong type ({error})") from error
+    heads, depth, eps = result.heads, len(result.layers), result.eps
+    if type(heads) is not int or heads < 1 or not depth:
+        raise WeightsError(f"config.json of this {family} model names {heads!r:.40} heads, {depth} layers")
+    if type(eps) not in (int, float) or not 0 <= eps <= 1:
         raise WeightsError(
-            f"the weights hold {unread[0]!r}, which a {family} model of this config.json has no place for; "
+            f"config.json of this {family} model: {FAMILIES[family].eps} is {eps!r:.40}, expected 0 to 1"
+        )
+    if unread := _unread(result, tensors):
+        raise WeightsError(
+            f"the weights hold {unread[0]!r}, which a {family} model of this config.json does not use; "
             "use a model whose weights and config.json fit"
         )
-    return described
+    return replace(result, eps=float(eps))
 
 
 def linear_layers(arch: Architecture) -> dict[str, str]:
-    """The linear layers by their names in the encoder, with the names of their tensors before `.weight`."""
+    """Return linear layers by their names in the encoder, with the names of their tensors before `.weight`."""
     prefix = arch.embeddings.removesuffix("embeddings")
     bases = [getattr(layer, name) for layer in arch.layers for name in LINEARS]
     bases += [arch.projection] if arch.projection else []
@@ -151,25 +163,31 @@ def linear_layers(arch: Architecture) -> dict[str, str]:
 
 
 def pad_token(config: Mapping[str, Any], absent: int = 0) -> int:
-    """The id that fills up a batch; any will do where the model has none, because padding is masked."""
+    """Return the padding id; any id will do where the model has none, because padding is masked."""
     pad_id = config.get("pad_token_id")
-    if pad_id is not None and not isinstance(pad_id, int):
-        raise WeightsError(f"config.json: pad_token_id is {pad_id!r}, expected a whole number")
+    if pad_id is not None and (type(pad_id) is not int or not -1 <= pad_id < MAX_COUNT):
+        raise WeightsError(f"config.json: pad_token_id is {pad_id!r:.40}, expected the id of a token")
     return absent if pad_id is None else pad_id
 
 
 def depth(config: Mapping[str, Any]) -> int | None:
-    """How many layers the text encoder has, under whichever name its family writes that in config.json."""
-    text = config.get("text_config")
-    if isinstance(text, Mapping):  # CLIP and others that read texts and pictures
-        return depth(text)
+    """Return the number of layers of the text encoder, by any family's name for it in config.json."""
+    while isinstance(config.get("text_config"), Mapping):  # CLIP and other models of texts and images
+        config = config["text_config"]
     names = ("encoder_layers", "num_hidden_layers", "n_layers", "n_layer", "num_layers")
-    return next((config[name] for name in names if isinstance(config.get(name), int)), None)
+    numbers = (config[name] for name in names if type(config.get(name)) is int)
+    return next((number for number in numbers if number <= MAX_COUNT), None)
 
 
 def _described(name: str, config: Mapping[str, Any], prefix: str) -> Architecture:
     family = FAMILIES[name]
-    activation = str(config.get(family.activation, family.default_activation))
+    for own, general in ((family.depth, "num_hidden_layers"), (family.heads, "num_attention_heads")):
+        if config.get(general, config.get(own)) != config.get(own):
+            raise WeightsError(
+                f"config.json of this {name} model: {own} is {config.get(own)!r:.40} and {general} is "
+                f"{config[general]!r:.40}, two names of one setting; remove one of them"
+            )
+    activation = str(config.get(family.activation, family.default_activation))[:80]
     if activation not in ACTIVATIONS:
         raise UnsupportedModelError(f"{family.activation} {activation!r} is not built here; use backend=torch")
     widened = name != "electra" or config.get("embedding_size", config["hidden_size"]) != config["hidden_size"]
@@ -188,22 +206,26 @@ def _described(name: str, config: Mapping[str, Any], prefix: str) -> Architectur
 
 
 def _unread(arch: Architecture, tensors: Collection[str]) -> list[str]:
-    """Tensors inside the encoder that no part of it reads; heads and poolers lie beside it."""
+    """Return tensors inside the encoder that no part of it reads; heads and poolers are outside."""
     prefix = arch.embeddings.removesuffix("embeddings")
     modules = [name for layer in arch.layers for name in astuple(layer)]
     modules += [f"{arch.embeddings}.{name}" for name in EMBEDDINGS] + [arch.projection or arch.embeddings]
-    known = {f"{module}.{part}" for module in modules for part in ("weight", "bias", "gamma", "beta")}
-    known |= {arch.relative_bias or "", f"{arch.embeddings}.position_ids", f"{arch.embeddings}.token_type_ids"}
+    used = {f"{module}.{part}" for module in modules for part in ("weight", "bias", "gamma", "beta")}
+    used |= {arch.relative_bias or "", f"{arch.embeddings}.position_ids", f"{arch.embeddings}.token_type_ids"}
     parts = {name.removeprefix(prefix).partition(".")[0] for name in modules}
-    inside = (name for name in tensors if name.startswith(prefix) and name not in known)
+    inside = (name for name in tensors if name.startswith(prefix) and name not in used)
     return sorted(name for name in inside if name.removeprefix(prefix).partition(".")[0] in parts)
 
 
 def _layer_bases(family: Family, config: Mapping[str, Any]) -> Iterator[str]:
-    """The name of every layer, from the first up; albert's layers share the weights of a few groups."""
+    """Yield the name of every layer from the first up; albert's layers share the weights of a few groups."""
     count = groups = config[family.depth]
+    if type(count) is not int:
+        raise TypeError(f"{family.depth} is {count!r:.40}")
     if family is ALBERT:
         groups = config.get("num_hidden_groups", 1)
+        if type(groups) is not int or not 1 <= groups <= max(count, 1):
+            raise TypeError(f"num_hidden_groups is {groups!r:.40}")
         if config.get("inner_group_num", 1) != 1:
             raise UnsupportedModelError(
                 "albert with inner_group_num > 1 has more states than layers; use another text encoder"

@@ -1,11 +1,11 @@
-"""From model.safetensors + config.json to an ONNX graph in memory, cut at the highest layer that is wanted.
+"""Graphs: model.safetensors + config.json in, an ONNX graph in memory out, cut at the highest layer that is needed.
 
-The weights stay where they are: every initializer is external data that points at its bytes inside the safetensors
-file, so nothing is copied to disk and protobuf's 2 GB limit never applies. Inputs `ids` and `mask` are (batch, tokens);
-there is one output (batch, tokens, width) per layer. What an adapter adds is here, or in the weights.
+The weights are not copied: every initializer is external data that points at its bytes inside the safetensors file, so
+protobuf's 2 GB limit never applies. Inputs `ids` and `mask` are (batch, tokens); there is one output (batch, tokens,
+width) per layer. Changes of an adapter are nodes of the graph, or merged into the weights.
 
-int8 weights have one scale per output channel, and activations one per token row, so that a score never depends on what
-else is in its batch (ONNX Runtime's own dynamic quantisation has one scale per batch).
+int8 weights have one scale per output channel, and activations one per token row, so that a score never depends on the
+rest of its batch (ONNX Runtime's dynamic quantisation has one scale per batch).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper
 
-from evalign.encoders.adapter import Adapter, LowRank, merged
+from evalign.encoders.adapter import Adapter, LowRank, merged_weights
 from evalign.encoders.families import Architecture, Layer, linear_layers
-from evalign.encoders.safetensors_headers import TensorPlace
+from evalign.encoders.safetensors_headers import TensorLocation
 from evalign.errors import UnsupportedModelError, WeightsError
 
 OPSET = 21
@@ -31,8 +31,8 @@ ELEMENT = {"F32": TensorProto.FLOAT, "F16": TensorProto.FLOAT16, "BF16": TensorP
 MASKED = float(np.finfo(np.float32).min)
 RELATIVE_BUCKETS = 32  # mpnet: defaults of the published code, not in its config
 RELATIVE_DISTANCE = 128
-# Processors without VNNI add two u8 * s8 products in 16 bits: 2 * 255 * 64 still fits, 2 * 255 * 127
-# does not, and the same model would give other numbers there. The seventh bit costs .0001 correlation.
+# Processors without VNNI add two u8 * s8 products in 16 bits: 2 * 255 * 64 fits, 2 * 255 * 127 overflows, and the same
+# model would return different numbers there. The seventh bit costs .0001 correlation.
 WEIGHT_STEPS = 64
 ACTIVATION_STEPS = 127
 ACTIVATION_ZERO = 128
@@ -40,24 +40,25 @@ ACTIVATION_ZERO = 128
 
 @dataclass(frozen=True, slots=True)
 class EncoderGraph:
-    """A model without its large weights, and the folder where those lie."""
+    """A model without its large weights, and the folder of those."""
 
     model: bytes
     folder: Path
     outputs: tuple[str, ...]
-    positions: int  # tokens that the position table has room for
-    merged: Mapping[str, npt.NDArray[np.float32]]  # weights that an adapter changes, by the names of their initializers
+    positions: int  # maximum tokens of the position table
+    merged: Mapping[str, npt.NDArray[np.float32]]  # weights changed by an adapter, by initializer
 
 
 def build_graph(
     architecture: Architecture,
-    tensors: Mapping[str, TensorPlace],
+    tensors: Mapping[str, TensorLocation],
     layers: tuple[int, ...],
     precision: str = "fp32",
     adapter: Adapter | None = None,
 ) -> EncoderGraph:
-    """The encoder up to the highest of `layers`; state 0 is the embedding output."""
+    """Build the encoder up to the highest of `layers`; state 0 is the embedding output."""
     builder = _Builder(tensors, precision)
+    _check_shapes(builder, architecture, max(layers))
     if adapter is not None:
         linears = linear_layers(architecture)
         adapter.check_linears({name: builder.shape(f"{base}.weight") for name, base in linears.items()})
@@ -78,12 +79,14 @@ def build_graph(
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
     folder = next(iter(tensors.values())).file.parent
-    places = builder.shape(f"{architecture.embeddings}.position_embeddings.weight")[0] - architecture.position_offset
-    return EncoderGraph(model.SerializeToString(), folder, tuple(names.values()), places, merged(builder.adapted))
+    positions = builder.shape(f"{architecture.embeddings}.position_embeddings.weight")[0] - architecture.position_offset
+    return EncoderGraph(
+        model.SerializeToString(), folder, tuple(names.values()), positions, merged_weights(builder.adapted)
+    )
 
 
 def relative_buckets(distances: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """T5's bidirectional buckets of key minus query: exact up to 8, then logarithmic up to 128."""
+    """Return T5's bidirectional buckets of key minus query: exact up to 8, then logarithmic up to 128."""
     half = RELATIVE_BUCKETS // 2
     exact = half // 2
     magnitude = np.abs(distances)
@@ -95,9 +98,9 @@ def relative_buckets(distances: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def quantize_weight(weight: np.ndarray[Any, Any]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
-    """A float weight (outputs, inputs) as torch lays it out, rounded to WEIGHT_STEPS each side: values and scales.
+    """Round a float weight (outputs, inputs) to WEIGHT_STEPS on each side: values and scales.
 
-    `values * scales` is the weight, laid out (inputs, outputs) as integer matmul wants it.
+    `values * scales` is the weight, laid out (inputs, outputs) as integer matmul expects it.
     """
     peaks = np.abs(weight).max(axis=1)
     scales = (np.where(peaks > 0, peaks, 1) / WEIGHT_STEPS).astype(np.float32)
@@ -105,8 +108,33 @@ def quantize_weight(weight: np.ndarray[Any, Any]) -> tuple[npt.NDArray[np.int8],
     return np.ascontiguousarray(values.T), scales
 
 
+def _check_shapes(g: _Builder, arch: Architecture, depth: int) -> None:
+    """Raise WeightsError unless all tensors that the graph reads fit each other, and the number of heads."""
+    base = arch.embeddings
+    _, embedded = g.fit(f"{base}.word_embeddings.weight", None, None)
+    rows, _ = g.fit(f"{base}.position_embeddings.weight", None, embedded)
+    if rows <= arch.position_offset:
+        raise WeightsError(f"pad_token_id {arch.position_offset - 1} of config.json leaves no row of {rows} positions")
+    if arch.token_types:
+        g.fit(f"{base}.token_type_embeddings.weight", None, embedded)
+    g.fit_norm(f"{base}.LayerNorm", embedded)
+    width = g.fit_linear(arch.projection, None, embedded) if arch.projection else embedded
+    if arch.relative_bias:
+        g.fit(arch.relative_bias, RELATIVE_BUCKETS, arch.heads)
+    for layer in arch.layers[:depth]:
+        inner = g.fit_linear(layer.query, None, width)
+        if inner % arch.heads:
+            raise WeightsError(f"config.json names {arch.heads} heads, which do not divide the width {inner}")
+        for name in (layer.key, layer.value):
+            g.fit_linear(name, inner, width)
+        g.fit_linear(layer.attention_out, width, inner)
+        g.fit_linear(layer.down, width, g.fit_linear(layer.up, None, width))
+        for name in (layer.attention_norm, layer.out_norm):
+            g.fit_norm(name, width)
+
+
 def _states(g: _Builder, arch: Architecture, depth: int) -> Iterator[str]:
-    """Hidden states as (batch * tokens, width), from the embeddings to layer `depth`."""
+    """Yield hidden states as (batch * tokens, width), from the embeddings to layer `depth`."""
     state = _embed(g, arch)
     yield state
     attention = _Attention(g, arch, g.shape(f"{arch.layers[0].query}.weight")[0])
@@ -122,7 +150,7 @@ def _embed(g: _Builder, arch: Architecture) -> str:
     total = g.node("Gather", g.weight(f"{arch.embeddings}.word_embeddings.weight"), "ids")
     positions = g.node("Gather", g.weight(f"{arch.embeddings}.position_embeddings.weight"), _positions(g, arch))
     total = g.node("Add", total, positions)
-    if arch.token_types:  # every token is of type 0; roberta adds its only row too
+    if arch.token_types:  # all tokens have type 0; roberta adds its only row too
         types = g.weight(f"{arch.embeddings}.token_type_embeddings.weight")
         total = g.node("Add", total, g.node("Gather", types, g.constant(np.array(0))))
     width = g.shape(f"{arch.embeddings}.word_embeddings.weight")[1]
@@ -140,14 +168,14 @@ def _positions(g: _Builder, arch: Architecture) -> str:
     return g.node("Add", counted, pad)
 
 
-def _activate(g: _Builder, value: str, kind: str) -> str:
-    if kind == "relu":
+def _activate(g: _Builder, value: str, activation: str) -> str:
+    if activation == "relu":
         return g.node("Relu", value)
-    return g.node("Gelu", value, approximate="none" if kind == "erf" else "tanh")
+    return g.node("Gelu", value, approximate="none" if activation == "erf" else "tanh")
 
 
 class _Attention:
-    """Multi-head self-attention; what does not change from layer to layer is made once."""
+    """Multi-head self-attention; tensors that are equal for all layers are created once."""
 
     def __init__(self, g: _Builder, arch: Architecture, width: int) -> None:
         self.g = g
@@ -176,29 +204,29 @@ class _Attention:
         return self.g.node("Transpose", self.g.node("Reshape", value, self.split), perm=order)
 
     def _relative(self, table: str, arch: Architecture) -> str:
-        """(1, heads, tokens, tokens): a table of buckets by distance, then a bias by bucket."""
+        """Return (1, heads, tokens, tokens): a table of buckets by distance, then a bias by bucket."""
         g = self.g
-        reach = g.shape(f"{arch.embeddings}.position_embeddings.weight")[0]
-        buckets = g.constant(relative_buckets(np.arange(-reach, reach + 1)))
-        place = g.token_range()
-        keys = g.node("Unsqueeze", place, g.constant(np.array([0])))
-        queries = g.node("Unsqueeze", place, g.constant(np.array([1])))
-        distance = g.node("Add", g.node("Sub", keys, queries), g.constant(np.array(reach)))
+        max_distance = g.shape(f"{arch.embeddings}.position_embeddings.weight")[0]
+        buckets = g.constant(relative_buckets(np.arange(-max_distance, max_distance + 1)))
+        positions = g.token_range()
+        keys = g.node("Unsqueeze", positions, g.constant(np.array([0])))
+        queries = g.node("Unsqueeze", positions, g.constant(np.array([1])))
+        distance = g.node("Add", g.node("Sub", keys, queries), g.constant(np.array(max_distance)))
         bias = g.node("Gather", g.weight(table), g.node("Gather", buckets, distance))
         return g.node("Unsqueeze", g.node("Transpose", bias, perm=[2, 0, 1]), g.constant(np.array([0])))
 
 
 @dataclass
 class _Builder:
-    """Collects nodes and initializers under generated names."""
+    """Collector of nodes and initializers under generated names."""
 
-    tensors: Mapping[str, TensorPlace]
+    tensors: Mapping[str, TensorLocation]
     precision: str
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     initializers: dict[str, onnx.TensorProto] = field(default_factory=dict)
     casts: dict[str, str] = field(default_factory=dict)
     changes: Mapping[str, LowRank] = field(default_factory=dict)
-    adapted: dict[str, tuple[TensorPlace, LowRank]] = field(default_factory=dict)  # by the names of their initializers
+    adapted: dict[str, tuple[TensorLocation, LowRank]] = field(default_factory=dict)  # by initializer
     quantized_rows: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def node(self, op: str, *inputs: str, output: str = "", domain: str = "", **attributes: Any) -> str:
@@ -213,75 +241,103 @@ class _Builder:
         return name
 
     def token_range(self) -> str:
-        """0, 1, ... up to the number of tokens."""
+        """Return 0, 1, ... up to the number of tokens."""
         length = self.node("Gather", self.node("Shape", "ids"), self.constant(np.array(1)))
         return self.node("Range", self.constant(np.array(0)), length, self.constant(np.array(1)))
 
     def shape(self, name: str) -> tuple[int, ...]:
-        return self._place(name).shape
+        return self._tensor(name).shape
+
+    def fit(self, name: str, *expected: int | None) -> tuple[int, ...]:
+        """Return a tensor's shape; raise WeightsError unless it is as expected, where None is any size but 0."""
+        shape = self.shape(name)
+        fits = [have == want if want is not None else have > 0 for have, want in zip(shape, expected, strict=False)]
+        if len(shape) != len(expected) or not all(fits):
+            sizes = " x ".join("any" if size is None else str(size) for size in expected)
+            raise WeightsError(
+                f"{name} has shape {list(shape)!s:.80}, but config.json and the other tensors need {sizes}"
+            )
+        return shape
+
+    def fit_linear(self, base: str, outputs: int | None, inputs: int) -> int:
+        """Return the outputs of a linear layer whose weight and bias fit."""
+        outputs, _ = self.fit(f"{base}.weight", outputs, inputs)
+        self.fit(f"{base}.bias", outputs)
+        return outputs
+
+    def fit_norm(self, base: str, width: int) -> None:
+        for name in self._norm_names(base):
+            self.fit(name, width)
 
     def weight(self, name: str) -> str:
-        """A float32 tensor of the model; half-precision ones are widened once, at load time."""
-        place = self._place(name)
-        if place.dtype not in ELEMENT:
-            raise UnsupportedModelError(f"{name}: {place.dtype} weights are not built here; use backend=torch")
-        self._external(name, place, ELEMENT[place.dtype])
-        if place.dtype == "F32":
+        """Return a float32 tensor of the model; half-precision ones are cast once, at load time."""
+        tensor = self._tensor(name)
+        if tensor.dtype not in ELEMENT:
+            raise UnsupportedModelError(f"{name}: {tensor.dtype} weights are not built here; use backend=torch")
+        self._external(name, tensor, ELEMENT[tensor.dtype])
+        if tensor.dtype == "F32":
             return name
         if name not in self.casts:
             self.casts[name] = self.node("Cast", name, to=TensorProto.FLOAT)
         return self.casts[name]
 
     def linear(self, value: str, base: str, scale: float = 1.0) -> str:
-        """`scale * (value @ weight.T + bias)`, as torch lays the weight out."""
+        """Return `scale * (value @ weight.T + bias)`, with the weight in torch's layout."""
         if self.precision == "int8":
             return self._quantized(value, base, scale)
         weight, bias, change = self._adapted(base), self.weight(f"{base}.bias"), self.changes.get(base)
         output = self.node("Gemm", value, weight, bias, transB=1, alpha=scale, beta=scale)
-        if change is None or not change.small:
+        if change is None or not change.separate:
             return output
         inner = self.node("Gemm", value, self.constant(change.down, f"{base}.down"), transB=1)
         return self.node("Gemm", inner, self.constant(change.up, f"{base}.up"), output, transB=1, alpha=scale)
 
     def _adapted(self, base: str) -> str:
-        """The weight; what is much work beside it is added here, once, so that a text costs no more than without."""
-        if base not in self.changes or self.changes[base].small:
+        """Return the initializer of a weight.
+
+        Large low-rank changes are merged here at load time, so inference costs nothing extra.
+        """
+        if base not in self.changes or self.changes[base].separate:
             return self.weight(f"{base}.weight")
-        name, place, change = f"{base}.merged", self._place(f"{base}.weight"), self.changes[base]
-        self._external(name, place, TensorProto.FLOAT)
-        self.adapted[name] = place, change
+        name, tensor, change = f"{base}.merged", self._tensor(f"{base}.weight"), self.changes[base]
+        self._external(name, tensor, TensorProto.FLOAT)
+        self.adapted[name] = tensor, change
         return name
 
-    def _external(self, name: str, place: TensorPlace, element: int) -> None:
-        """An initializer whose numbers lie in a file, or are handed over with the graph (`merged`)."""
+    def _external(self, name: str, source: TensorLocation, element: int) -> None:
+        """Add an initializer whose numbers are in a file, or are passed with the graph (`merged`)."""
         if name not in self.initializers:
-            tensor = TensorProto(name=name, data_type=element, dims=place.shape)
+            tensor = TensorProto(name=name, data_type=element, dims=source.shape)
             tensor.data_location = TensorProto.EXTERNAL
-            for key, value in (("location", place.file.name), ("offset", place.offset), ("length", place.length)):
+            for key, value in (("location", source.file.name), ("offset", source.offset), ("length", source.length)):
                 tensor.external_data.add(key=key, value=str(value))
             self.initializers[name] = tensor
 
     def norm(self, value: str, base: str, eps: float) -> str:
-        suffixes = ("weight", "bias") if f"{base}.weight" in self.tensors else ("gamma", "beta")
-        weight, bias = (self.weight(f"{base}.{suffix}") for suffix in suffixes)  # old checkpoints: gamma, beta
+        weight, bias = map(self.weight, self._norm_names(base))
         return self.node("LayerNormalization", value, weight, bias, axis=-1, epsilon=eps)
+
+    def _norm_names(self, base: str) -> tuple[str, str]:
+        if f"{base}.weight" in self.tensors:
+            return f"{base}.weight", f"{base}.bias"
+        return f"{base}.gamma", f"{base}.beta"  # old checkpoints
 
     def _quantized(self, value: str, base: str, scale: float) -> str:
         names = tuple(f"{base}.{part}" for part in ("int8", "scales", "offsets"))
         if names[0] not in self.initializers:
             change = self.changes.get(base)
             added = 0 if change is None else change.up @ change.down
-            values, scales = quantize_weight(self._place(f"{base}.weight").read() + added)
+            values, scales = quantize_weight(self._tensor(f"{base}.weight").read() + added)
             self.constant(values, names[0])
             self.constant(scales * np.float32(scale), names[1])
-            self.constant(self._place(f"{base}.bias").read() * np.float32(scale), names[2])
+            self.constant(self._tensor(f"{base}.bias").read() * np.float32(scale), names[2])
         rows, row_scales = self._quantized_rows(value)
         unit, zero = self.constant(np.array(1, np.float32)), self.constant(np.array(ACTIVATION_ZERO, np.uint8))
         product = self.node("MatMulIntegerToFloat", rows, names[0], unit, names[1], zero, domain="com.microsoft")
         return self.node("Add", self.node("Mul", product, row_scales), names[2])
 
     def _quantized_rows(self, value: str) -> tuple[str, str]:
-        """Activations as uint8 around ACTIVATION_ZERO, each token row with its own scale."""
+        """Return activations as uint8 around ACTIVATION_ZERO, each token row with its own scale."""
         if value not in self.quantized_rows:
             last = self.constant(np.array([-1]))
             highest = self.node("ReduceMax", value, last, keepdims=0)
@@ -294,7 +350,7 @@ class _Builder:
             self.quantized_rows[value] = rows, self.node("Unsqueeze", scales, self.constant(np.array([1])))
         return self.quantized_rows[value]
 
-    def _place(self, name: str) -> TensorPlace:
+    def _tensor(self, name: str) -> TensorLocation:
         if name not in self.tensors:
             raise WeightsError(f"the weights hold no tensor {name!r}; they do not fit their config.json")
         return self.tensors[name]

@@ -1,56 +1,209 @@
-"""From a choice of model, layers and backend to a loaded encoder, shared by all metrics with the same choice."""
+"""Loading of encoders: model, layers and backend in, a loaded encoder with its cache of vectors out.
+
+Metrics with the same choice share an encoder. The cache holds vectors of references in memory, so that only the next
+system's candidates are encoded.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
+from evalign.core import Embedded
+from evalign.core.installed import DECIDING_IF_INSTALLED, processor, version_of
 from evalign.encoders.adapter import Adapter, read_adapter
-from evalign.encoders.base import BatchingEncoder, Encoder, Reading
+from evalign.encoders.base import BatchingEncoder, EncodeOptions, Encoder
 from evalign.encoders.families import FAMILIES, depth
-from evalign.encoders.layers import parse_layers
-from evalign.encoders.locating import Located, locate
-from evalign.encoders.model_pool import ModelPool
-from evalign.encoders.peer_profile import unweighted_ids
-from evalign.encoders.pinned_models import UNTUNED_DEPTH
-from evalign.encoders.vector_cache import EmbeddingMemory
-from evalign.errors import FileFormatError, SpecError
+from evalign.encoders.tokenizer import unweighted_ids
+from evalign.encoders.weights import UNTUNED_DEPTH, Located, locate
+from evalign.errors import FileFormatError, LayerError, SpecError
+
+MEMORY_CACHE_BYTES = 256 * 2**20
+MAX_TEXTS = 16_384  # small vectors need memory for Python objects, which MEMORY_CACHE_BYTES does not count
+MAX_SEEN_TEXTS = 8_192
+_memories: WeakSet[EmbeddingMemory] = WeakSet()
+
+
+def clear_vector_caches() -> None:
+    """Empty every cache, so that batches do not depend on earlier texts."""
+    for memory in list(_memories):
+        memory.clear()
+
+
+class EmbeddingMemory:
+    """An encoder with a bounded cache of vectors; the least recently used texts are dropped first. Thread-safe."""
+
+    def __init__(self, encoder: Encoder, max_bytes: int = MEMORY_CACHE_BYTES) -> None:
+        self.encoder = encoder
+        self.max_bytes = max_bytes
+        self._lock = Lock()
+        self._cache: OrderedDict[str, Embedded] = OrderedDict()
+        self._seen: OrderedDict[int, None] = OrderedDict()  # hashes of texts that were encoded once
+        self._bytes = 0
+        _memories.add(self)
+
+    def clear(self) -> None:
+        """Empty the cache."""
+        with self._lock:
+            self._cache.clear()
+            self._seen.clear()
+            self._bytes = 0
+
+    def encode(self, texts: Iterable[str], keep: Collection[str] = (), at_once: bool = True) -> dict[str, Embedded]:
+        """Return the vectors of texts.
+
+        Args:
+            texts: Texts, repeated ones are encoded once.
+            keep: Texts whose vectors are cached.
+            at_once: False caches them only when they come a second time, for long streams: their texts rarely return,
+                and their memory should not grow.
+        """
+        distinct = list(dict.fromkeys(texts))
+        with self._lock:
+            embedded = {text: self._cache[text] for text in distinct if text in self._cache}
+        missing = [text for text in distinct if text not in embedded]
+        embedded.update(zip(missing, self.encoder.encode(missing), strict=True))
+        with self._lock:
+            for text in keep:
+                if at_once or text in self._cache or self._seen_before(text):
+                    self._add(text, embedded[text])
+        return embedded
+
+    def _seen_before(self, text: str) -> bool:
+        key = hash(text)
+        if key in self._seen:
+            return True
+        self._seen[key] = None
+        if len(self._seen) > MAX_SEEN_TEXTS:
+            self._seen.popitem(last=False)
+        return False
+
+    def _add(self, text: str, embedded: Embedded) -> None:
+        if text not in self._cache:
+            self._bytes += embedded.vectors.nbytes
+        self._cache[text] = embedded
+        self._cache.move_to_end(text)
+        while self._cache and (self._bytes > self.max_bytes or len(self._cache) > MAX_TEXTS):
+            _, dropped = self._cache.popitem(last=False)
+            self._bytes -= dropped.vectors.nbytes
+
+
+Model = TypeVar("Model")
+
+
+class ModelPool(Generic[Model]):
+    """At most `size` models by key; the least recently used is dropped first."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._models: OrderedDict[Hashable, Model] = OrderedDict()
+        self._lock = Lock()  # for the table: a loaded model is returned at once, even while another is loading
+        self._loading = Lock()  # one load at a time: two need the memory of both
+
+    def get(self, key: Hashable, load: Callable[[], Model]) -> Model:
+        """Return the model of a key, loaded now if it is missing."""
+        model = self._get(key)
+        if model is not None:
+            return model
+        with self._loading:
+            model = self._get(key)  # another thread may have loaded it while this one waited
+            if model is None:
+                model = load()
+                with self._lock:
+                    self._models[key] = model
+                    self._drop_oldest()
+            return model
+
+    def resize(self, size: int) -> None:
+        """Set the maximum number of models."""
+        with self._lock:
+            self._size = size
+            self._drop_oldest()
+
+    def clear(self) -> None:
+        """Drop all models."""
+        with self._lock:
+            self._models.clear()
+
+    def __len__(self) -> int:
+        return len(self._models)
+
+    def _get(self, key: Hashable) -> Model | None:
+        with self._lock:
+            if key in self._models:
+                self._models.move_to_end(key)
+            return self._models.get(key)
+
+    def _drop_oldest(self) -> None:
+        while len(self._models) > self._size:
+            self._models.popitem(last=False)
+
+
+LAST_LAYER = 1_000_000  # placeholder until the depth is known; `parse_layers` cannot return this number
+
+
+def parse_layers(choice: int | str) -> tuple[int, ...]:
+    """Parse `4` -> (4,), `"4+6"` -> (4, 6), `"last"`; `check_layers` checks whether the model has them."""
+    text = str(choice)
+    if text == "last":
+        return (LAST_LAYER,)
+    if not re.fullmatch(r"\d{1,4}(\+\d{1,4})*", text):
+        raise LayerError(f"layer={text[:40]}: expected a layer number from 0 up, or several as in 4+6")
+    layers = tuple(int(part) for part in text.split("+"))
+    if len(set(layers)) != len(layers):
+        raise LayerError(f"layer={text}: each layer may be named once")
+    return layers
+
+
+def check_layers(layers: tuple[int, ...] | None, depth: int) -> tuple[int, ...]:
+    """Return the layers, or all of them for None; raise LayerError for a layer that the model does not have."""
+    if layers is None:
+        return tuple(range(depth + 1))
+    layers = tuple(depth if layer == LAST_LAYER else layer for layer in layers)
+    for layer in layers:
+        if not 0 <= layer <= depth:
+            raise LayerError(f"layer={layer}: this model has layers 0 (the embeddings) to {depth}")
+    return layers
+
 
 BACKENDS = ("auto", "ort", "torch")
 ARITHMETICS = ("fp32", "int8", "bf16", "fp16")
 FAKE = "fake"
 POOL_SIZE = 3  # loaded models, by choice: other layers are other graphs
 EMBEDDINGS, EMBEDDINGS_BYTES = "EVALIGN_EMBEDDINGS", "EVALIGN_EMBEDDINGS_BYTES"
-MAX_BYTES = 2 * 2**30
+DISK_CACHE_BYTES = 2 * 2**30
 
 CacheFolder = tuple[Path, int]  # where vectors are cached on disk, and how many bytes of them
 
 
 @dataclass(frozen=True, slots=True)
-class EncoderChoice:
-    """Everything that decides a token vector, and how many threads compute it."""
+class EncoderSpec:
+    """Options that decide a token vector, and the number of threads."""
 
     model: str = "minilm"
-    layer: str | None = None  # None: the tuned one; "all": every state
+    layer: str | None = None  # None: the tuned layer; "all": all states
     arithmetic: str = "fp32"
     backend: str = "auto"
     device: str = "cpu"
-    reading: Reading = field(default_factory=Reading)
+    reading: EncodeOptions = field(default_factory=EncodeOptions)
     threads: int = 0
-    adapter: str = ""  # a folder made by `evalign train --adapter`
+    adapter: str = ""  # folder from `evalign train adapter`
 
 
 _pool: ModelPool[EmbeddingMemory] = ModelPool(POOL_SIZE)
 
 
-def open_encoder(choice: EncoderChoice) -> EmbeddingMemory:
-    """The encoder of a choice with its cache of vectors, from the pool or loaded now.
+def open_encoder(choice: EncoderSpec) -> EmbeddingMemory:
+    """Return the encoder of a choice with its cache of vectors, from the pool or loaded now.
 
-    Directories are looked at every time: a checkpoint that was written anew is another model.
+    Directories are checked every time: a rewritten checkpoint is another model.
     """
     folder = _cache_folder()
     if choice.model == FAKE:
@@ -59,25 +212,45 @@ def open_encoder(choice: EncoderChoice) -> EmbeddingMemory:
         return _pool.get((FAKE, choice.layer, folder), lambda: _load_fake(choice.layer, folder))
     located = locate(choice.model)
     adapter = read_adapter(choice.adapter) if choice.adapter else None
-    key = (choice, located, located.written(), folder, adapter and adapter.digest)
+    key = (choice, located, folder, adapter and adapter.digest)
     return _pool.get(key, lambda: _load(choice, located, folder, adapter))
 
 
+def encoder_content(choice: EncoderSpec) -> dict[str, str]:
+    """Return digests of the model and the adapter, and what else decides vectors here; nothing is loaded."""
+    content = {"processor": processor()}
+    if choice.model == FAKE:
+        return content
+    located = locate(choice.model)
+    name = _encoder_name(located, read_adapter(choice.adapter) if choice.adapter else None)
+    if _backend(choice, str(located.config().get("model_type"))) == "torch":
+        content |= {library: str(version_of(library)) for library in DECIDING_IF_INSTALLED}
+    return content | {"model": name}
+
+
+def _encoder_name(located: Located, adapter: Adapter | None) -> str:
+    return located.pinned if adapter is None else f"{located.pinned}+{adapter.name}"
+
+
 def keep_encoders(count: int) -> None:
-    """Sets how many loaded models stay in this process, which is 3 at first."""
+    """Set the maximum number of loaded models in this process; the default is 3."""
     _pool.resize(count)
 
 
 def close_encoders() -> None:
-    """Drops every loaded model, and frees its memory once no metric's scorer holds it."""
+    """Drop every loaded model, and free its memory once no scorer holds it."""
     _pool.clear()
 
 
 def keep_embeddings(folder: str | os.PathLike[str] | None, max_bytes: int | None = None) -> None:
-    """Caches token vectors in a folder from now on, and reads from it those of texts that came before; None: no more.
+    """Cache token vectors in a folder from now on, and reuse those of known texts.
 
-    At most `max_bytes` (2 GiB) stay there, what was used longest ago goes first. Both are environment variables,
-    EVALIGN_EMBEDDINGS and EVALIGN_EMBEDDINGS_BYTES, so that processes started from this one do the same.
+    The settings are environment variables, EVALIGN_EMBEDDINGS and EVALIGN_EMBEDDINGS_BYTES, so that child processes
+    use the same folder.
+
+    Args:
+        folder: Folder of the cache; None turns it off.
+        max_bytes: Maximum size (2 GiB); the least recently used vectors are removed first.
     """
     if folder is None:
         os.environ.pop(EMBEDDINGS, None)
@@ -85,7 +258,7 @@ def keep_embeddings(folder: str | os.PathLike[str] | None, max_bytes: int | None
         return
     path = Path(folder).expanduser().absolute()
     if path.exists() and not path.is_dir():
-        raise FileFormatError(f"{path}: embeddings are kept in a folder, and this is a file; give another place")
+        raise FileFormatError(f"{path}: embeddings need a folder, and this is a file; give another path")
     if max_bytes is not None and max_bytes < 0:
         raise SpecError(f"max_bytes={max_bytes}: expected a number of bytes from 0")
     os.environ[EMBEDDINGS] = str(path)
@@ -94,24 +267,24 @@ def keep_embeddings(folder: str | os.PathLike[str] | None, max_bytes: int | None
 
 
 def cache_bytes() -> int:
-    """How many bytes of vectors may stay in the folder of `keep_embeddings`."""
-    max_bytes = os.environ.get(EMBEDDINGS_BYTES) or str(MAX_BYTES)
+    """Return the maximum size of the folder of `keep_embeddings`."""
+    max_bytes = os.environ.get(EMBEDDINGS_BYTES) or str(DISK_CACHE_BYTES)
     if not max_bytes.isdecimal():
-        raise SpecError(f"{EMBEDDINGS_BYTES}={max_bytes}: expected a number of bytes, as in {MAX_BYTES}")
+        raise SpecError(f"{EMBEDDINGS_BYTES}={max_bytes}: expected a number of bytes, as in {DISK_CACHE_BYTES}")
     return int(max_bytes)
 
 
 def _cache_folder() -> CacheFolder | None:
-    """What the environment variables say."""
+    """Return the folder and size that the environment variables set."""
     folder = os.environ.get(EMBEDDINGS)
     return (Path(folder).expanduser().absolute(), cache_bytes()) if folder else None
 
 
 def _with_cache(encoder: Encoder, folder: CacheFolder | None, **identity: Any) -> EmbeddingMemory:
-    """The encoder with its caches; `identity` is what decides a vector besides what the encoder itself tells."""
+    """Return the encoder with its caches; `identity` holds the settings that decide vectors besides the encoder's."""
     if folder is None:
         return EmbeddingMemory(encoder)
-    from evalign.encoders.pack_folder import CachedEncoder, PackFolder
+    from evalign.encoders.embedding_store import CachedEncoder, PackFolder
 
     path, max_bytes = folder
     identity |= {"layers": encoder.layers, "precision": encoder.precision, "tokenizer": encoder.tokenizer_fingerprint}
@@ -121,11 +294,11 @@ def _with_cache(encoder: Encoder, folder: CacheFolder | None, **identity: Any) -
 def _load_fake(layer: str | None, folder: CacheFolder | None) -> EmbeddingMemory:
     from evalign.encoders.fake import FakeEncoder
 
-    return _with_cache(FakeEncoder(None if layer == "all" else parse_layers(layer or "2")), folder, weights=FAKE)
+    return _with_cache(FakeEncoder(None if layer == "all" else parse_layers(layer or "2")), folder, model=FAKE)
 
 
 def _load(
-    choice: EncoderChoice, located: Located, folder: CacheFolder | None, adapter: Adapter | None
+    choice: EncoderSpec, located: Located, folder: CacheFolder | None, adapter: Adapter | None
 ) -> EmbeddingMemory:
     if adapter is not None:
         adapter.check_base(located)
@@ -133,8 +306,8 @@ def _load(
     backend = _backend(choice, str(config.get("model_type")))
     layers = None
     if choice.layer != "all":
-        own = adapter.layer if adapter is not None else None
-        layers = parse_layers(choice.layer or own or default_layer(located, config))
+        adapter_layer = adapter.layer if adapter is not None else None
+        layers = parse_layers(choice.layer or adapter_layer or default_layer(located, config))
     options = (located.directory, config, layers, choice.reading, choice.arithmetic, choice.threads, adapter)
     encoder: BatchingEncoder
     if backend == "torch":
@@ -145,14 +318,13 @@ def _load(
         from evalign.encoders.ort import OrtEncoder
 
         encoder = OrtEncoder(*options)
-    encoder.name = located.pinned if adapter is None else f"{located.pinned}+{adapter.name}"
+    encoder.name = _encoder_name(located, adapter)
     if encoder.reading.profile != "no":
         encoder.special_ids = unweighted_ids(located.directory, encoder.tokenizer)
     return _with_cache(
         encoder,
         folder,
-        weights=located.sha256,
-        config=hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest(),
+        model=located.digest,
         backend=backend,
         device=choice.device,
         reading=asdict(encoder.reading),
@@ -160,7 +332,7 @@ def _load(
     )
 
 
-def _backend(choice: EncoderChoice, family: str) -> str:
+def _backend(choice: EncoderSpec, family: str) -> str:
     light = choice.device == "cpu" and choice.arithmetic in ("fp32", "int8") and family in FAMILIES
     backend = choice.backend if choice.backend != "auto" else ("ort" if light else "torch")
     if backend == "torch" and choice.arithmetic == "int8":
@@ -171,7 +343,7 @@ def _backend(choice: EncoderChoice, family: str) -> str:
 
 
 def default_layer(located: Located, config: dict[str, object]) -> str:
-    """The tuned layer, or three quarters of the depth, where most tuned layers lie; signatures show it."""
+    """Return the tuned layer, or three quarters of the depth, where most tuned layers are; signatures show it."""
     if located.tuned_layer is not None:
         return located.tuned_layer
     layers = depth(config)

@@ -1,4 +1,4 @@
-"""The backend without torch: ONNX Runtime over a graph built from safetensors."""
+"""Backend without torch: ONNX Runtime over a graph built from safetensors."""
 
 from __future__ import annotations
 
@@ -8,31 +8,29 @@ from typing import Any
 
 import numpy as np
 
-# Since 1.31 it tells its makers about every session unless this is set before it is loaded: nothing leaves here.
+# Since 1.31 it sends telemetry about every session unless this is set before it is imported.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 import onnxruntime
 
+from evalign.core import Floats, Ints
 from evalign.encoders.adapter import Adapter
-from evalign.encoders.base import BatchingEncoder, Reading
-from evalign.encoders.batching import out_of_memory
+from evalign.encoders.base import BatchingEncoder, EncodeOptions, out_of_memory
 from evalign.encoders.families import architecture, pad_token
 from evalign.encoders.graph import EncoderGraph, build_graph
-from evalign.encoders.layers import check_layers
-from evalign.encoders.peer_profile import puts_prefix_space
-from evalign.encoders.safetensors_headers import tensor_places
-from evalign.encoders.tokenizer import Tokenizer
+from evalign.encoders.loading import check_layers
+from evalign.encoders.safetensors_headers import tensor_locations
+from evalign.encoders.tokenizer import Tokenizer, puts_prefix_space
 from evalign.errors import ModelError, WeightsError
-from evalign.types import Floats, Ints
 
 
 class OrtEncoder(BatchingEncoder):
-    """A model directory on the CPU. `layers=None` gives every state, the embeddings' first."""
+    """A model directory on the CPU. `layers=None` returns every state, the embeddings' first."""
 
     def __init__(
-        self, directory: Path, config: dict[str, Any], layers: tuple[int, ...] | None, reading: Reading,
+        self, directory: Path, config: dict[str, Any], layers: tuple[int, ...] | None, reading: EncodeOptions,
         precision: str = "fp32", threads: int = 0, adapter: Adapter | None = None,
     ) -> None:  # fmt: skip
-        tensors = tensor_places(directory)
+        tensors = tensor_locations(directory)
         arch = architecture(config, tensors)
         layers = check_layers(layers, len(arch.layers))
         prefix_space = puts_prefix_space(directory, arch.family, reading.profile)
@@ -43,10 +41,10 @@ class OrtEncoder(BatchingEncoder):
         self._outputs = list(graph.outputs)
         self._session = _session(graph, threads)
         probe = np.zeros((1, 2), dtype=np.int64)
-        self.forward(probe, probe + 1)  # shapes that do not fit are found here, not in the middle of a job
+        self.forward(probe, probe + 1)  # fail here, not in the middle of a job, if shapes do not fit
 
     def forward(self, ids: Ints, mask: Ints) -> Floats:
-        """Runs one padded batch."""
+        """Run one padded batch."""
         try:
             states = self._session.run(self._outputs, {"ids": ids, "mask": mask})
         except Exception as error:  # onnxruntime's own errors share no base class but this

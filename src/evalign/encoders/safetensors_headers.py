@@ -1,7 +1,6 @@
-"""Reads the headers of safetensors files: where each tensor's bytes lie, nothing else.
+"""Headers of safetensors files: a model directory in, the location of each tensor's bytes out.
 
-In: a model directory. Out: `TensorPlace` per tensor name. The weights themselves are not read: ONNX Runtime maps them
-straight from the file (see graph.py), so there is no second copy.
+The weights themselves are not read: ONNX Runtime maps them from the file (see graph.py), so there is no second copy.
 """
 
 from __future__ import annotations
@@ -11,13 +10,14 @@ import math
 import mmap
 import struct
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from evalign.core import Floats, Ints
 from evalign.errors import WeightsError
-from evalign.types import Floats, Ints
 
 HEADER_LIMIT = 100_000_000  # the limit of the safetensors format itself
 ITEM_SIZE = (
@@ -26,8 +26,8 @@ ITEM_SIZE = (
     | dict.fromkeys(("I32", "U32", "F32"), 4)
     | dict.fromkeys(("I64", "U64", "F64", "C64"), 8)
 )
-PACKED = ("F4", "F6_E2M3", "F6_E3M2")  # less than a byte per item
-READ_AT_ONCE: dict[str, int] = (  # the pages of a mapping, where the system can: one by one takes twice as long
+ITEM_BITS = {dtype: 8 * size for dtype, size in ITEM_SIZE.items()} | {"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6}
+MAP_OPTIONS: dict[str, int] = (  # reads all pages at once where the system can: one by one takes twice as long
     {"flags": mmap.MAP_SHARED | mmap.MAP_POPULATE, "prot": mmap.PROT_READ}
     if hasattr(mmap, "MAP_POPULATE")
     else {"access": mmap.ACCESS_READ}
@@ -36,8 +36,8 @@ FLOATS = {"F64": np.float64, "F32": np.float32, "F16": np.float16}
 
 
 @dataclass(frozen=True, slots=True)
-class TensorPlace:
-    """One tensor inside a safetensors file: offset and length count bytes from the file's start."""
+class TensorLocation:
+    """Location of a tensor in a safetensors file: offset and length in bytes from the file's start."""
 
     file: Path
     dtype: str
@@ -46,11 +46,11 @@ class TensorPlace:
     length: int
 
     def raw(self) -> Ints:
-        """The tensor's bytes."""
+        """Read the tensor's bytes."""
         return np.fromfile(self.file, dtype=np.uint8, count=self.length, offset=self.offset)
 
     def read(self) -> Floats:
-        """The tensor as float32; only for those that a graph must change."""
+        """Read the tensor as float32; only for tensors that a graph must change."""
         if self.dtype == "BF16":
             return (self._mapped().view(np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(self.shape)
         if self.dtype not in FLOATS:
@@ -58,16 +58,16 @@ class TensorPlace:
         return self._mapped().view(FLOATS[self.dtype]).astype(np.float32, copy=False).reshape(self.shape)
 
     def _mapped(self) -> Ints:
-        """The tensor's bytes, read-only, where the system keeps the file: to copy them takes twice as long."""
+        """Map the tensor's bytes read-only: copying them takes twice as long."""
         before = self.offset % mmap.ALLOCATIONGRANULARITY
         size, start = before + self.length, self.offset - before
         with self.file.open("rb") as stream:
-            pages = mmap.mmap(stream.fileno(), size, offset=start, **READ_AT_ONCE)
+            pages = mmap.mmap(stream.fileno(), size, offset=start, **MAP_OPTIONS)
         return np.frombuffer(pages, np.uint8, self.length, before)
 
 
 def weight_files(directory: Path) -> list[Path]:
-    """The safetensors files of a model directory: one, or the shards its index names."""
+    """Return the safetensors files of a model directory: one, or the shards in its index."""
     single = directory / "model.safetensors"
     if single.is_file():
         return [single]
@@ -89,17 +89,17 @@ def weight_files(directory: Path) -> list[Path]:
     raise WeightsError(message)
 
 
-def tensor_places(directory: Path) -> dict[str, TensorPlace]:
-    """Every tensor of a model directory by name."""
-    places: dict[str, TensorPlace] = {}
+def tensor_locations(directory: Path) -> dict[str, TensorLocation]:
+    """Return all tensors of a model directory by name."""
+    locations: dict[str, TensorLocation] = {}
     for file in weight_files(directory):
         # The real path: ONNX Runtime refuses external data behind a link that leaves its folder.
-        places.update(file_tensors(file.resolve()))
-    return places
+        locations.update(file_tensors(file.resolve()))
+    return locations
 
 
-def file_tensors(file: Path) -> dict[str, TensorPlace]:
-    """Every tensor of one safetensors file by name."""
+def file_tensors(file: Path) -> dict[str, TensorLocation]:
+    """Return all tensors of one safetensors file by name."""
     size = file.stat().st_size
     with file.open("rb") as stream:
         head = stream.read(8)
@@ -108,22 +108,43 @@ def file_tensors(file: Path) -> dict[str, TensorPlace]:
             raise WeightsError(f"{file}: damaged, its header length does not fit the file; get it again")
         raw = stream.read(length)
     try:
-        header = json.loads(raw)
-        return {name: _place(file, entry, 8 + length, size) for name, entry in header.items() if name != "__metadata__"}
+        header = json.loads(raw, object_pairs_hook=partial(_distinct, file))
+        locations = {
+            name: _location(file, entry, 8 + length, size) for name, entry in header.items() if name != "__metadata__"
+        }
+        _check_layout(file, [*locations.values()], 8 + length, size)
+        return locations
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise WeightsError(f"{file}: damaged, its header cannot be read ({error}); get it again") from error
 
 
-def _place(file: Path, entry: dict[str, Any], data_start: int, size: int) -> TensorPlace:
+def _distinct(file: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise WeightsError(f"{file}: damaged, its header has the same name twice; get it again")
+    return dict(pairs)
+
+
+def _check_layout(file: Path, locations: list[TensorLocation], data_start: int, size: int) -> None:
+    """Raise WeightsError unless every byte belongs to exactly one tensor, as the format demands."""
+    stop = data_start
+    for tensor in sorted(locations, key=lambda tensor: (tensor.offset, tensor.length)):
+        if tensor.offset != stop:
+            raise WeightsError(f"{file}: damaged, its tensors overlap or have a hole between them; get it again")
+        stop += tensor.length
+    if stop != size:
+        raise WeightsError(f"{file}: damaged, it has {size - stop} bytes behind its tensors; get it again")
+
+
+def _location(file: Path, entry: dict[str, Any], data_start: int, size: int) -> TensorLocation:
     start, stop = entry["data_offsets"]
     shape = tuple(entry["shape"])
-    item = None if entry["dtype"] in PACKED else ITEM_SIZE[entry["dtype"]]
+    bits = ITEM_BITS[entry["dtype"]]
     numbers = [start, stop, *shape]
     # An extent beyond the file is refused before it is multiplied: such products can take minutes.
     if any(type(number) is not int or not 0 <= number <= size for number in numbers):
         raise WeightsError(f"{file}: damaged or cut short, a tensor does not lie within the file; get it again")
     if not start <= stop <= size - data_start:
         raise WeightsError(f"{file}: damaged or cut short, a tensor lies outside the file; get it again")
-    if item is not None and stop - start != item * math.prod(shape):
+    if 8 * (stop - start) != bits * math.prod(shape):
         raise WeightsError(f"{file}: damaged, a tensor's size does not fit its shape; get it again")
-    return TensorPlace(file, entry["dtype"], shape, data_start + start, stop - start)
+    return TensorLocation(file, entry["dtype"], shape, data_start + start, stop - start)

@@ -1,7 +1,7 @@
-"""Any transformers model as an encoder (extra `torch`): other families, GPUs, half precision.
+"""Encoders of any transformers model (extra `torch`): other families, GPUs, half precision.
 
-Encoders as they are, the encoder half of encoder-decoders, causal models (left context only), and the text half of
-models that read pictures too. Batches are padded on the right and masked, whatever the tokenizer would do.
+Encoders, the encoder half of encoder-decoders, causal models (left context only), and the text half of models that
+also read images. Batches are padded on the right and masked, whatever the tokenizer's setting is.
 """
 
 from __future__ import annotations
@@ -16,20 +16,19 @@ from typing import Any
 
 import numpy as np
 
+from evalign.core import Floats, Ints
 from evalign.encoders.adapter import Adapter
-from evalign.encoders.base import BatchingEncoder, Reading
-from evalign.encoders.batching import PADDING_SENSITIVE, in_halves, padding_sensitive
+from evalign.encoders.base import PADDING_SENSITIVE, BatchingEncoder, EncodeOptions, in_halves, padding_sensitive
+from evalign.encoders.config_checks import check_config
 from evalign.encoders.families import depth, pad_token
-from evalign.encoders.layers import check_layers
-from evalign.encoders.peer_profile import puts_prefix_space
-from evalign.encoders.safetensors_headers import weight_files
-from evalign.encoders.tokenizer import NO_LIMIT, Tokenizer
+from evalign.encoders.loading import check_layers
+from evalign.encoders.model_json import read_object
+from evalign.encoders.safetensors_headers import tensor_locations, weight_files
+from evalign.encoders.tokenizer import NO_LIMIT, Tokenizer, puts_prefix_space
 from evalign.errors import EvalignError, MissingExtraError, ModelError, UnsupportedModelError, WeightsError
-from evalign.types import Floats, Ints
 
 try:
     import torch
-    from safetensors import SafetensorError
     from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding, AutoTokenizer
     from transformers import __version__ as version
     from transformers.utils import logging
@@ -37,21 +36,20 @@ except ImportError as error:
     raise MissingExtraError("backend=torch", "torch") from error
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-UNLIMITED = ("deberta-v2", "t5", "mt5", "umt5")  # relative positions: what the config calls a limit is none
+UNLIMITED = ("deberta-v2", "t5", "mt5", "umt5")  # relative positions: the limit in the config does not apply
 TOKENIZER_FILES = ("tokenizer.json", "*.spm", "*.model", "vocab.*", "*vocab*", "*.tiktoken")
 BUFFERS = ("position_ids", "token_type_ids", "inv_freq", "masked_bias", "attn.bias")  # computed; old files hold them
-BLOCKWISE = ("big_bird", "bigbird_pegasus", "pegasus_x")  # fill up a text's end to whole blocks inside
-LOADING = (ValueError, OSError, RuntimeError, KeyError, AssertionError, AttributeError, TypeError, SafetensorError)
+BLOCKWISE = ("big_bird", "bigbird_pegasus", "pegasus_x")  # pad the end of a text to whole blocks internally
 
 
 class TorchEncoder(BatchingEncoder):
-    """A model directory through transformers. `layers=None` gives every hidden state."""
+    """A model directory through transformers. `layers=None` returns every hidden state."""
 
     def __init__(
-        self, directory: Path, config: dict[str, Any], layers: tuple[int, ...] | None, reading: Reading,
+        self, directory: Path, config: dict[str, Any], layers: tuple[int, ...] | None, reading: EncodeOptions,
         precision: str = "fp32", threads: int = 0, adapter: Adapter | None = None, device: str = "cpu",
     ) -> None:  # fmt: skip
-        weight_files(directory)  # safetensors only, said before transformers says it at length
+        weight_files(directory)  # safetensors only; this error is shorter than that of transformers
         with loading(directory, device):
             self._model = _text_model(directory, precision).to(device).eval()
             if adapter is not None:
@@ -75,7 +73,7 @@ class TorchEncoder(BatchingEncoder):
         )
 
     def forward(self, ids: Ints, mask: Ints) -> Floats:
-        """Runs one padded batch; where memory is short, in halves, and with smaller batches from then on."""
+        """Run one padded batch; where memory is short in halves, and with smaller batches from then on."""
         if ids.shape[1] == 0:  # texts without a token, of a tokenizer that adds none
             return np.zeros((len(self.layers), len(ids), 0, self._width), dtype=np.float32)
         with torch.inference_mode(), torch_threads(self._threads):
@@ -98,7 +96,7 @@ class TorchEncoder(BatchingEncoder):
             attention_mask=torch.from_numpy(mask).to(self._device),
             output_hidden_states=True,
         )
-        # The last layer is what the model gives; CLIP's norm, for one, comes after its last hidden state.
+        # The last layer is the model's output: CLIP's norm, for example, is after its last hidden state.
         states = [*(output.hidden_states or ())[: self._depth], output.last_hidden_state]
         if self._family in BLOCKWISE:
             states = [state[:, : ids.shape[1]] for state in states]
@@ -112,12 +110,12 @@ class TorchEncoder(BatchingEncoder):
 
 
 def linear_modules(model: Any) -> dict[str, torch.nn.Linear]:
-    """The linear layers of a model by name."""
+    """Return the linear layers of a model by name."""
     return {name: module for name, module in model.named_modules() if isinstance(module, torch.nn.Linear)}
 
 
 def _add_changes(model: Any, adapter: Adapter) -> None:
-    """Adds an adapter's changes to the weights, in 32 bits."""
+    """Add an adapter's changes to the weights, in 32 bits."""
     linears = linear_modules(model)
     adapter.check_linears({name: tuple(module.weight.shape) for name, module in linears.items()})
     with torch.no_grad():
@@ -130,7 +128,7 @@ def _add_changes(model: Any, adapter: Adapter) -> None:
 def padding_changes(
     forward: Callable[[Ints, Ints], Floats], name: str, family: str, vocabulary: int, pad_id: int, precision: str
 ) -> bool:
-    """Runs the model for the first time, padded and not; one that token ids alone do not move is refused."""
+    """Run the model once padded and once not; raise UnsupportedModelError if token ids alone do not suffice."""
     try:
         changed = padding_sensitive(forward, vocabulary, pad_id, precision)
     except (EvalignError, MemoryError):
@@ -143,13 +141,23 @@ def padding_changes(
 
 @contextmanager
 def loading(directory: Path, device: str) -> Iterator[None]:
-    """Turns what transformers raises while it loads a model into one sentence; its tables and bars are not shown."""
+    """Check config.json, and run transformers as `quiet_transformers` does."""
+    check_config(read_object(directory / "config.json"), tensor_locations(directory))
+    with quiet_transformers(directory, device):
+        yield
+
+
+@contextmanager
+def quiet_transformers(directory: Path, device: str) -> Iterator[None]:
+    """Turn errors of transformers into one sentence; hide its tables and progress bars."""
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
         yield
-    except LOADING as error:
+    except EvalignError:
+        raise
+    except Exception as error:  # whatever a model's own code raises
         reason = f"transformers cannot load this on {device} ({first_line(error)})"
         raise UnsupportedModelError(f"{directory}: {reason}") from error
     finally:
@@ -158,11 +166,19 @@ def loading(directory: Path, device: str) -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def load(kind: Any, directory: Path, precision: str, **settings: Any) -> Any:
-    """The model, if every weight it needs is there: transformers would make up the missing ones at random."""
-    shown = {"output_loading_info": True, "ignore_mismatched_sizes": True}  # told below, in a sentence
-    model, info = kind.from_pretrained(directory, dtype=DTYPES[precision], use_safetensors=True, **shown, **settings)
-    # Poolers are never used here; what needs no gradient, as sine positions, is computed and not stored.
+def load(auto_class: Any, directory: Path, precision: str, **settings: Any) -> Any:
+    """Load a model; incomplete weights are an error, where transformers would initialise them at random.
+
+    Args:
+        auto_class: Class of transformers, such as AutoModel.
+        directory: Folder of the model.
+        precision: Key of `DTYPES`.
+        **settings: Further arguments of `from_pretrained`.
+    """
+    settings |= {"dtype": DTYPES[precision], "use_safetensors": True}
+    reported = {"output_loading_info": True, "ignore_mismatched_sizes": True}  # reported below, in a sentence
+    model, info = auto_class.from_pretrained(directory, **settings, **reported)
+    # Poolers are never used here; parameters without a gradient, such as sine positions, are computed and not stored.
     computed = {name for name, parameter in model.named_parameters() if not parameter.requires_grad}
     missing = sorted(name for name in info["missing_keys"] if "pooler" not in name and name not in computed)
     resized = sorted(f"{name} has another shape" for name, *_ in info["mismatched_keys"] if "pooler" not in name)
@@ -177,16 +193,16 @@ def load(kind: Any, directory: Path, precision: str, **settings: Any) -> Any:
         )
     if unread := _unread(model, info["unexpected_keys"]):
         raise WeightsError(
-            f"{directory}: transformers {version} would leave out {len(unread)} of its weights, {unread[0]} first, and "
+            f"{directory}: transformers {version} would ignore {len(unread)} of its weights, {unread[0]} first, and "
             "score with another model than this; use a model that this version builds"
         )
     return model
 
 
 def _unread(model: Any, unexpected: Iterable[str]) -> list[str]:
-    """Tensors of the file that belong inside the model, which has no place for them; heads lie beside it.
+    """Return tensors of the file that belong inside the model but are not part of it; heads are outside.
 
-    BERT with relative positions, for one, is built without them by the transformers of today.
+    For example, current transformers builds BERT without its relative positions.
     """
     parts = {name for name, _ in model.base_model.named_children()} - {"pooler"}
     weights = (name for name in unexpected if not name.endswith(BUFFERS))
@@ -194,13 +210,13 @@ def _unread(model: Any, unexpected: Iterable[str]) -> list[str]:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's message, at most 300 characters: those of transformers go on for pages."""
+    """Return the first line of an error's message, at most 300 characters: those of transformers are pages long."""
     return str(error).strip().partition("\n")[0][:300]
 
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Inside this block torch runs `count` threads, 0 for its own choice; it can only be set for the whole process."""
+    """Run torch with `count` threads in this block (0: its default); the setting is global to the process."""
     before = torch.get_num_threads()
     if count:
         torch.set_num_threads(count)
@@ -212,7 +228,7 @@ def torch_threads(count: int) -> Iterator[None]:
 
 
 def _text_model(directory: Path, precision: str) -> Any:
-    """The part of a model that reads text, without decoders and picture readers."""
+    """Load the part of a model that reads text, without decoders and image encoders."""
     config = AutoConfig.from_pretrained(directory)
     text = getattr(config, "text_config", None)
     if text is not None:
@@ -222,10 +238,10 @@ def _text_model(directory: Path, precision: str) -> Any:
 
 
 def _cut(model: Any, depth: int, layer: int) -> int:
-    """Drops the layers above one, so that a closing norm follows it, as in bert_score; the new depth.
+    """Drop the layers above `layer`, so that a closing norm follows it, as in bert_score; return the new depth.
 
-    Where there is no one list of layers (ALBERT's are one layer again and again), nothing is dropped: none of those
-    has a closing norm.
+    Nothing is dropped if there is no single list of layers (ALBERT repeats one layer): those models have no closing
+    norm.
     """
     lists = [(name, part) for name, part in model.named_modules() if isinstance(part, torch.nn.ModuleList)]
     named = [(name.count("."), name) for name, part in lists if len(part) == depth]
@@ -238,12 +254,12 @@ def _cut(model: Any, depth: int, layer: int) -> int:
 
 
 def _settings(model: Any, directory: Path) -> Any:
-    """The config of the part that reads text; FSMT's encoder has none of its own."""
+    """Return the config of the text part; FSMT's encoder has none."""
     return getattr(model, "config", None) or AutoConfig.from_pretrained(directory)
 
 
 def _tokenizer(directory: Path, prefix_space: bool) -> Tokenizer:
-    """tokenizer.json if there is one, else what transformers converts from the older files."""
+    """Load tokenizer.json if it exists, else the tokenizer that transformers converts from older files."""
     if (directory / "tokenizer.json").is_file():
         return Tokenizer.from_directory(directory, prefix_space)
     try:
@@ -255,18 +271,20 @@ def _tokenizer(directory: Path, prefix_space: bool) -> Tokenizer:
 
 
 def load_tokenizer(directory: Path) -> Any:
-    """The tokenizer that transformers loads, also from vocabulary or SentencePiece files without a tokenizer.json."""
+    """Load a tokenizer by transformers, also from vocabulary or SentencePiece files without a tokenizer.json."""
     if not any(file for pattern in TOKENIZER_FILES for file in directory.glob(pattern)):
-        # Without this, transformers makes a tokenizer with an empty vocabulary and says nothing.
+        # Without this, transformers silently creates a tokenizer with an empty vocabulary.
         raise ModelError(
             f"{directory}: no tokenizer.json there, nor any other vocabulary; write one with "
             "transformers.AutoTokenizer.from_pretrained(MODEL).save_pretrained(DIR)"
         )
+    if (directory / "tokenizer.json").is_file():
+        Tokenizer.from_directory(directory)  # transformers checks nothing of it, and it may end the process
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Marian's recommends a package, see likelihood/torch_models.py
+            warnings.simplefilter("ignore")  # Marian's recommends a package, see torch_likelihood.py
             return AutoTokenizer.from_pretrained(directory)
-    except (ValueError, OSError, AttributeError, ImportError, TypeError, KeyError) as error:
+    except Exception as error:  # whatever a tokenizer's own code raises
         raise ModelError(
             f"{directory}: transformers can make no tokenizer of it ({first_line(error)}); write a tokenizer.json "
             "with transformers.AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) where the tokenizer's files are"
@@ -274,7 +292,7 @@ def load_tokenizer(directory: Path) -> Any:
 
 
 def positions(config: Any, model: Any) -> int:
-    """How many tokens the model's position table has room for; sys.maxsize if it has none (XLNet writes -1)."""
+    """Return the number of tokens that the position table allows; sys.maxsize without one (XLNet writes -1)."""
     table = getattr(config, "max_position_embeddings", None) or 0
     relative = config.model_type in UNLIMITED and not getattr(config, "position_biased_input", False)
     if table < 1 or relative:

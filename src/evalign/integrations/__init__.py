@@ -1,1 +1,1 @@
-"""evalign inside other libraries: one file for each, imported by nothing else here."""
+"""Integrations of evalign into other libraries: one file each, which no other part of evalign imports."""

@@ -1,4 +1,4 @@
-"""Every metric of evalign as a Hugging Face `evaluate` module, loaded from this file.
+"""Metrics as Hugging Face `evaluate` modules, loaded from this file.
 
 >>> import evaluate
 >>> from evalign.integrations import evaluate_module
@@ -6,7 +6,7 @@
 >>> rouge.compute(predictions=["a cat", "two dogs"], references=["the cat", "two cats"], stem=True)["f1"]
 [0.5, 0.5]
 
-The second argument names the metric; options of the metric are given to `compute`. Every field comes as a list with a
+The second argument names the metric; options of the metric are arguments of `compute`. Every field is a list with a
 number per row, `corpus` has the pooled score of metrics that have one, and `hashcode` is the signature.
 """
 
@@ -17,10 +17,10 @@ from typing import Any
 import datasets
 import evaluate
 
+from evalign.core.registry import metric_class
+from evalign.core.rows import make_rows
 from evalign.errors import InputError
-from evalign.integrations.judging import errors_as
-from evalign.metrics.registry import metric_class
-from evalign.metrics.rows import make_rows
+from evalign.integrations.shared import errors_as
 
 PATH = __file__
 DEFAULT = "bertscore"
@@ -36,41 +36,43 @@ Returns:
 """
 
 
-class Evalign(evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
-    """The metric that `config_name` names."""
+class EvaluateModule(evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
+    """The metric named by `config_name`."""
 
-    def compute(self, *, predictions: Any = None, references: Any = None, **given: Any) -> dict[str, Any] | None:
-        """The scores of these rows, or of those added before; what is no input is an option of the metric."""
-        inputs = {name: given.pop(name) for name in [*self._feature_names(), "sources"] if name in given}
-        found: dict[str, Any] | None = super().compute(
-            predictions=predictions, references=references, **inputs, options=given
+    def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:
+        """Score these rows, or those added before; other arguments are options of the metric."""
+        inputs = {name: options.pop(name) for name in [*self._feature_names(), "sources"] if name in options}
+        result: dict[str, Any] | None = super().compute(
+            predictions=predictions, references=references, **inputs, options=options
         )
-        return found
+        return result
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **inputs: Any) -> None:
-        """Checks every row: evaluate looks at the first only, and makes a text of a number or a list in the second."""
+        """Check and add every row: evaluate checks only the first, and converts numbers and lists in others to text."""
         with errors_as(ValueError):
             rows = make_rows(predictions, references, inputs.get("sources"))
             if not rows:
-                raise InputError("no rows to judge: predictions are empty")
-        several = None if references is None else [list(row.references) for row in rows]
-        super().add_batch(predictions=[row.candidate for row in rows], references=several, **inputs)
+                raise InputError("no rows to score: predictions are empty")
+        reference_lists = None if references is None else [list(row.references) for row in rows]
+        super().add_batch(predictions=[row.candidate for row in rows], references=reference_lists, **inputs)
 
     def add(self, *, prediction: Any = None, reference: Any = None, **inputs: Any) -> None:
-        """One row."""
+        """Add one row."""
         single = {name: [text] for name, text in inputs.items()}
         self.add_batch(predictions=[prediction], references=None if reference is None else [reference], **single)
 
     def _info(self) -> evaluate.MetricInfo:
         with errors_as(ValueError):
-            kind = metric_class(self._name())
+            metric_type = metric_class(self._name())
         text = datasets.Value("string")
         inputs = {"predictions": text, "sources": text, "references": datasets.Sequence(text)}
         return evaluate.MetricInfo(
-            description=f"{self._name()}: {kind.about}",
+            description=f"{self._name()}: {metric_type.about}",
             citation="",
             inputs_description=INPUTS,
-            features=datasets.Features({name: inputs[name] for name in inputs if name in ("predictions", *kind.needs)}),
+            features=datasets.Features(
+                {name: inputs[name] for name in inputs if name in ("predictions", *metric_type.needs)}
+            ),
         )
 
     def _compute(
@@ -81,7 +83,7 @@ class Evalign(evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
         options: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         name = self._name()
-        with errors_as(ValueError):  # what modules of evaluate raise
+        with errors_as(ValueError):  # as modules of evaluate do
             report = metric_class(name).from_options(options or {}, name).score(predictions, references, sources)
         pooled = {"corpus": dict(report.pooled)} if report.pooled else {}
         return {field: report[field].tolist() for field in report.fields} | pooled | {"hashcode": report.signature}

@@ -1,10 +1,10 @@
-"""A sentence-transformers evaluator: how well does a metric agree with people while its encoder is being trained?
+"""A sentence-transformers evaluator: the agreement of a metric with people while its encoder is being trained.
 
     evaluator = AgreementEvaluator(candidates, references, ratings, metric="bertscore", name="dev")
     SentenceTransformerTrainer(..., evaluator=evaluator)
 
-The model is saved to a temporary folder and read from there as evalign reads every model: what is reported is what
-`metric(model=FOLDER)` will give after the training.
+The model is saved to a temporary folder and read from there as evalign reads every model: the reported values are
+those of `metric(model=FOLDER)` after the training.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evalign.core.metric import Metric
+from evalign.core.registry import metric_class
+from evalign.core.rows import make_rows
+from evalign.core.spec import parse_spec
 from evalign.errors import InputError
-from evalign.integrations.judging import errors_as
-from evalign.metrics.base import Metric
-from evalign.metrics.registry import metric_class
-from evalign.metrics.rows import make_rows
-from evalign.metrics.spec import parse_spec
+from evalign.integrations.shared import errors_as
 from evalign.stats.correlation import kendall, pearson, spearman
 
 try:
@@ -48,7 +48,7 @@ class AgreementEvaluator(SentenceEvaluator):  # type: ignore[misc]  # not seen b
         self.name, self.metric = name, metric
         self.candidates, self.references = candidates, references
         with errors_as(ValueError):
-            self._judge("fake")  # a metric without a model is refused before the training, not after its first epoch
+            self._metric("fake")  # a metric without a model fails before the training, not after its first epoch
             self.ratings = _numbers(ratings)
             rows = make_rows(candidates, references)
             if len(rows) != len(self.ratings):
@@ -59,18 +59,18 @@ class AgreementEvaluator(SentenceEvaluator):  # type: ignore[misc]  # not seen b
     def __call__(
         self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1
     ) -> dict[str, float]:
-        """Statistic -> its value for the model as it is now."""
+        """Return the value of each statistic for the current model."""
         with TemporaryDirectory() as folder, errors_as(ValueError):
             model.save(folder, create_model_card=False)
-            judge = self._judge(folder)
-            scores = judge.score(self.candidates, self.references)[judge.main]
-            scores = scores if judge.higher_is_better else -scores
-            found = {statistic: float(value(scores, self.ratings)) for statistic, value in STATISTICS.items()}
-        named: dict[str, float] = self.prefix_name_to_metrics(found, self.name)
+            scored_metric = self._metric(folder)
+            scores = scored_metric.score(self.candidates, self.references)[scored_metric.main]
+            scores = scores if scored_metric.higher_is_better else -scores
+            values = {statistic: float(value(scores, self.ratings)) for statistic, value in STATISTICS.items()}
+        named: dict[str, float] = self.prefix_name_to_metrics(values, self.name)
         self.store_metrics_in_model_card_data(model, named, epoch, steps)
         return named
 
-    def _judge(self, model: str) -> Metric:
+    def _metric(self, model: str) -> Metric:
         name, options = parse_spec(self.metric)
         return metric_class(name).from_options({**options, "model": model}, name)
 

@@ -1,1 +1,1 @@
-"""Pure functions of a similarity matrix; they know nothing of text."""
+"""Matching: pure functions of a similarity matrix, independent of text."""

@@ -1,7 +1,7 @@
-"""Greedy matching (BERTScore): every token takes its best partner, whoever else took it too.
+"""Greedy matching (BERTScore): every token is matched with its best partner, also if that has been matched already.
 
-A token's value is the maximum of its row or column itself, as in bert_score; which of several equal partners is shown
-follows the rule of `ties.py`.
+A token's value is the maximum of its row or column itself, as in bert_score; the rule of `ties.py` decides which of
+several equal partners is shown.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evalign.matching.arrays import Array, double, full_masks, namespace, one_hot, valid_cells
-from evalign.matching.base import Masks, Matched, Matching, Weights
+from evalign.matching.base import Masks, Matching, MatchResult, Weights
 from evalign.matching.ties import best, displacement, on_grid
 
 
@@ -18,26 +18,26 @@ from evalign.matching.ties import best, displacement, on_grid
 class Greedy(Matching):
     """Row and column maxima."""
 
-    kind: ClassVar[str] = "greedy"
+    key: ClassVar[str] = "greedy"
     about: ClassVar[str] = "every token takes its most similar one"
     separable: ClassVar[bool] = True
 
-    def solve(self, similarity: Array, weights: Weights | None = None, masks: Masks | None = None) -> Matched:
-        """Maxima; what is padding is worth 0."""
+    def solve(self, similarity: Array, weights: Weights | None = None, masks: Masks | None = None) -> MatchResult:
+        """Return row and column maxima; padding has the value 0."""
         xp = namespace(similarity)
         if not (similarity.shape[-1] and similarity.shape[-2]):
-            return Matched(similarity.sum(-1), similarity.sum(-2), lambda: similarity > 0)
+            return MatchResult(similarity, similarity.sum(-1), similarity.sum(-2), lambda: similarity > 0)
         if masks is None:
             rows, columns = xp.amax(similarity, axis=-1), xp.amax(similarity, axis=-2)
         else:
             real = xp.where(valid_cells(masks), similarity, -xp.inf)
             rows = xp.where(masks[0], xp.amax(real, axis=-1), 0.0)
             columns = xp.where(masks[1], xp.amax(real, axis=-2), 0.0)
-        return Matched(rows, columns, lambda: selection(similarity, masks))
+        return MatchResult(similarity, rows, columns, lambda: selection(similarity, masks))
 
 
 def selection(similarity: Array, masks: Masks | None = None) -> Array:
-    """The chosen cells as booleans: each row's best one and each column's."""
+    """Select each row's and each column's best cell, as booleans."""
     if similarity.ndim == 2:
         return selection(similarity[None], masks)[0]
     xp = namespace(similarity)

@@ -1,1 +1,1 @@
-"""One file per metric, on a shared base and a registry."""
+"""Metrics: one file per metric, over the shared pipeline of `token_metric.py`."""

@@ -1,33 +1,34 @@
-"""BARTScore: how likely a model finds one text after having read the other.
+"""BARTScore: the log-probability of one text given the other, by an encoder-decoder or a causal language model.
 
     rows -> passages (source, target, by direction) -> log-probabilities of the target's tokens -> their mean
 
-Scores are mean log-probabilities, at most 0. The model is any encoder-decoder, or a causal language model by prompt.
+Scores are mean log-probabilities, at most 0.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
 
-from evalign.encoders.likelihood.base import (
-    LOWEST,
+from evalign.core import Row, Segment
+from evalign.core.metric import Metric, Scorer
+from evalign.core.options import execution_option, option
+from evalign.core.spec import Signature
+from evalign.encoders.likelihood import (
+    MIN_LOG_PROB,
     POLICIES,
     TOKEN_BUDGET,
     Likelihood,
     LikelihoodChoice,
     LikelihoodModel,
     Passage,
+    likelihood_content,
     open_likelihood,
 )
 from evalign.errors import LengthMismatchError, ModelNotFoundError, SpecError
-from evalign.metrics.base import Metric, Scorer
-from evalign.metrics.options import execution_option, option
-from evalign.metrics.pair_likelihood import Likelihoods
-from evalign.metrics.signature import Signature
-from evalign.types import Row, Segment
 from evalign.version import __version__
 
 MODEL = "facebook/bart-large-cnn"
@@ -35,7 +36,7 @@ PRECISION, RECALL, FAITHFULNESS = "reference-to-candidate", "candidate-to-refere
 DIRECTIONS = {"f": (PRECISION, RECALL), PRECISION: (PRECISION,), RECALL: (RECALL,), FAITHFULNESS: (FAITHFULNESS,)}
 SIDES = ("source", "target")
 CHECKPOINTS = (".pth", ".pt", ".ckpt", ".bin")  # weights without a configuration, such as BARTScore's own bart.pth
-TEXT = "{text}"  # where a prompt wants the text, if not before (source) or after (target) it
+TEXT = "{text}"  # placeholder of the text in a prompt; without it the text is before (source) or after (target) it
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,12 @@ class BARTScore(Metric):
 
     name: ClassVar[str] = "bartscore"
     about: ClassVar[str] = "mean log-probability of one text given the other (Yuan et al. 2021)"
-    bounds: ClassVar[tuple[float, float]] = (LOWEST, 0.0)
-    worst: ClassVar[float] = LOWEST
-    explainer: ClassVar[str] = "terms:explain_bartscore"
-    former_options: ClassVar[Mapping[str, str]] = {"precision": "arithmetic"}
+    bounds: ClassVar[tuple[float, float]] = (MIN_LOG_PROB, 0.0)
+    worst: ClassVar[float] = MIN_LOG_PROB
 
     model: str = option(MODEL, "a directory or a hub name: an encoder-decoder or a causal language model")
     direction: str = option("f", "what predicts what; f is the mean of both ways", tuple(DIRECTIONS))
-    multiref: str = option("mean", "how several references become one score", ("mean", "max"))
+    multiref: str = option("mean", "how several references become one score", ("mean", "best"))
     prompt: str = option("", "words between source and target, or with {text} around one")
     prompt_side: str = option(
         "source", "whether the prompt is read with the source or predicted with the target", SIDES
@@ -70,10 +69,10 @@ class BARTScore(Metric):
         if self.prompt.count(TEXT) > 1:
             raise SpecError(f"prompt={self.prompt!r}: expected {TEXT} at most once; leave one and delete the others")
         needs = ("sources",) if self.direction == FAITHFULNESS else ("references",)
-        object.__setattr__(self, "needs", needs)  # on the value: what it needs depends on its direction
+        object.__setattr__(self, "needs", needs)  # of the value, since it depends on the direction
 
     def choice(self) -> LikelihoodChoice:
-        """The model this metric asks for."""
+        """Return the model that the options describe."""
         if self.model.lower().endswith(CHECKPOINTS):
             raise SpecError(
                 f"model={self.model} is a PyTorch checkpoint, and models are directories: load it into the model it "
@@ -86,8 +85,12 @@ class BARTScore(Metric):
             self.model, self.arithmetic, self.device, self.overlong, self.max_length, self.threads, self.token_budget
         )
 
+    def content_digests(self) -> Mapping[str, str]:
+        """Return the digest of the model; see `Metric.content_digests`."""
+        return likelihood_content(self.choice())
+
     def scorer(self, rows: Iterable[Row] | None = None) -> BARTScorer:
-        """Loads the model."""
+        """Load the model."""
         try:
             return BARTScorer(self, open_likelihood(self.choice()))
         except ModelNotFoundError as error:
@@ -97,11 +100,11 @@ class BARTScore(Metric):
             ) from error
 
     def tokens(self, candidate: str, reference: str | None = None, source: str | None = None) -> dict[str, Likelihood]:
-        """Every token of the predicted texts with its log-probability, by direction."""
+        """Return the tokens of the predicted texts with their log-probabilities, by direction."""
         return dict(self.likelihoods(candidate, reference, source).directions)
 
     def likelihoods(self, candidate: str, reference: str | None = None, source: str | None = None) -> Likelihoods:
-        """The same with score and signature, as a value that shows itself: `to_html`, `to_dict`, in notebooks."""
+        """Return tokens, score and signature of one pair, as a value with `to_html`, `to_dict` and a notebook view."""
         references = () if reference is None else (reference,)
         row = Row("1", candidate, references, source)
         self.check_needs([row])
@@ -113,7 +116,7 @@ class BARTScore(Metric):
         return Likelihoods(str(self), str(scorer.signature), segment.scores, directions, segment.counts)
 
     def passage(self, step: str, row: Row, reference: str) -> Passage:
-        """What the model is asked in one direction, prompt included."""
+        """Return the input of the model for one direction, prompt included."""
         texts = {"candidate": row.candidate, "reference": reference, "source": row.source or ""}
         read, predicted = step.split("-to-")
         source, target, prompt_length = texts[read], texts[predicted], 0
@@ -122,11 +125,11 @@ class BARTScore(Metric):
                 source, prompt_length = _with_prompt(source.strip(), self.prompt, before=False)
             else:
                 target, _ = _with_prompt(target.strip(), self.prompt, before=True)
-        spoken = self.source_lang or self.lang if read == "source" else self.lang
-        return Passage(source, target, spoken, self.lang, prompt_length)
+        source_language = self.source_lang or self.lang if read == "source" else self.lang
+        return Passage(source, target, source_language, self.lang, prompt_length)
 
     def signature(self, model: LikelihoodModel) -> Signature:
-        """What decides the numbers; `labels` says which special tokens are predicted and counted too."""
+        """Return the settings that decide the numbers; `labels` names the special tokens that are predicted too."""
         optional = {
             "prompt": self.prompt,
             "side": self.prompt_side if self.prompt else "",
@@ -136,7 +139,7 @@ class BARTScore(Metric):
         }
         settings = {
             "model": model.name,
-            "kind": model.kind,
+            "kind": model.architecture,
             "dir": self.direction,
             "labels": model.labels,
             "multiref": self.multiref,
@@ -145,25 +148,11 @@ class BARTScore(Metric):
             "prec": self.arithmetic,
             "v": __version__,
         }
-        return Signature(self.name, settings)
-
-    @classmethod
-    def from_signature(cls, signature: Signature) -> Self:
-        """Rebuilds the metric; its model must be found here, and must be the same weights."""
-        said = dict(signature.settings)
-        label = said.get("model", "").partition("@")[0]
-        names = {"dir": "direction", "side": "prompt_side", "srclang": "source_lang", "max": "max_length"}
-        names |= {name: name for name in ("multiref", "prompt", "lang", "overlong")} | {"prec": "arithmetic"}
-        options = {key: said[short] for short, key in names.items() if short in said}
-        metric = cls.from_options({"model": MODEL if label == MODEL.partition("/")[2] else label, **options})
-        present = metric.scorer().model.name
-        if present != said.get("model"):
-            raise SpecError(f"the signature pins {said.get('model')}, but what is found here is {present}")
-        return metric
+        return self.signed(settings)
 
 
 class BARTScorer(Scorer):
-    """A BARTScore with its model loaded."""
+    """Scorer of a BARTScore with its model loaded."""
 
     def __init__(self, metric: BARTScore, model: LikelihoodModel) -> None:
         self.metric = metric
@@ -171,14 +160,14 @@ class BARTScorer(Scorer):
         self.signature = metric.signature(model)
 
     def score(self, rows: list[Row]) -> list[Segment]:
-        """All passages of all rows at once, so that the model sees full batches."""
+        """Score all passages of all rows at once, so that the model gets full batches."""
         steps = DIRECTIONS[self.metric.direction]
-        asked = [
+        passages_of_references = [
             [self.metric.passage(step, row, reference) for step in steps]
             for row in rows
             for reference in self._references(row)
         ]
-        likelihoods = iter(self.model([passage for passages in asked for passage in passages]))
+        likelihoods = iter(self.model([passage for passages in passages_of_references for passage in passages]))
         segments = []
         for row in rows:
             by_reference = [[next(likelihoods) for _ in steps] for _ in self._references(row)]
@@ -186,11 +175,13 @@ class BARTScorer(Scorer):
         return segments
 
     def segment(self, row: Row, by_reference: list[list[Likelihood]]) -> Segment:
-        """An empty reference beside others is flagged, and says nothing; only if all are empty the row is worst."""
-        full = [steps for steps in by_reference if not any(likelihood.empty for likelihood in steps)]
-        values = [sum(likelihood.score for likelihood in steps) / len(steps) for steps in full]
-        combined = (max(values) if self.metric.multiref == "max" else sum(values) / len(values)) if values else LOWEST
-        return Segment(row.id, {"score": min(0.0, max(LOWEST, combined))}, _counts(by_reference))
+        """Combine the references of a row; empty ones are flagged and ignored unless all are empty."""
+        filled = [steps for steps in by_reference if not any(likelihood.empty for likelihood in steps)]
+        values = [sum(likelihood.score for likelihood in steps) / len(steps) for steps in filled]
+        combined = (
+            (max(values) if self.metric.multiref == "best" else sum(values) / len(values)) if values else MIN_LOG_PROB
+        )
+        return Segment(row.id, {"score": min(0.0, max(MIN_LOG_PROB, combined))}, _counts(by_reference))
 
     def _references(self, row: Row) -> tuple[str, ...]:
         if self.metric.direction == FAITHFULNESS:
@@ -201,7 +192,7 @@ class BARTScorer(Scorer):
 
 
 def _counts(by_reference: list[list[Likelihood]]) -> dict[str, int]:
-    """What was flagged on any side; a text that stands on several is counted once."""
+    """Count the flags of all sides; a text on several sides is counted once."""
     total: Counter[str] = Counter()
     seen: set[tuple[str, int]] = set()
     for likelihood in (likelihood for steps in by_reference for likelihood in steps):
@@ -214,10 +205,49 @@ def _counts(by_reference: list[list[Likelihood]]) -> dict[str, int]:
 
 
 def _with_prompt(text: str, prompt: str, before: bool) -> tuple[str, int]:
-    """The text with its prompt, and how many characters of the prompt close it."""
+    """Return the text with its prompt, and the number of characters of the prompt after the text."""
     if TEXT in prompt:
         opening, _, closing = prompt.partition(TEXT)
         return opening + text + closing, len(closing)
     first, second = (prompt, text) if before else (text, prompt)
     gap = "" if first[-1:].isspace() or second[:1].isspace() else " "
     return first + gap + second, 0 if before else len(prompt)
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihoods:
+    """Score of one pair, and the tokens behind it.
+
+    `directions` has one `Likelihood` per direction of the metric, such as `reference-to-candidate`.
+    """
+
+    metric: str
+    signature: str
+    scores: Mapping[str, float]
+    directions: Mapping[str, Likelihood]
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Names of the flags of the texts."""
+        return tuple(self.counts)
+
+    # These imports point upwards, as in an Alignment: a value can show itself, but drawing is in render.
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values: the versioned likelihood document."""
+        from evalign.render.documents import likelihood_document
+
+        return likelihood_document(self)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return a self-contained interactive file that sends no requests; also written to `path` if given."""
+        from evalign.render.export import write_html
+
+        return write_html(self.to_dict(), path)
+
+    def _repr_html_(self) -> str:
+        from evalign.render.export import notebook_html
+        from evalign.render.static_html import static_likelihoods
+
+        return notebook_html(self.to_dict(), static_likelihoods(self))

@@ -1,4 +1,4 @@
-"""BERTScore (Zhang et al. 2020): every token is matched with its most similar one on the other side.
+"""BERTScore (Zhang et al. 2020): each token is matched with the most similar token of the other text.
 
 P = sum_i w_i max_j S_ij / sum w, R = sum_j v_j max_i S_ij / sum v, F1 = 2PR / (P + R), with S the
 cosine of token vectors and w, v IDF weights or 1 (special tokens may be matched but weigh 0).
@@ -6,55 +6,49 @@ cosine of token vectors and w, v IDF weights or 1 (special tokens may be matched
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numpy as np
-
-from evalign.encoders.base import Encoder
-from evalign.encoders.loading import EncoderChoice
-from evalign.encoders.peer_profile import PROFILES
-from evalign.matching.base import Matching
-from evalign.matching.registry import MATCHINGS, matching_class, named
-from evalign.metrics.matching_metric import PRFMetric
-from evalign.metrics.options import option
-from evalign.metrics.signature import Signature
-from evalign.text.idf import TokenWeights
-from evalign.types import Bools, Tokens
+from evalign.core.options import flag_or_text, option
+from evalign.encoders.loading import EncoderSpec
+from evalign.encoders.tokenizer import PROFILES
+from evalign.matching.registry import cell_matchings, current_name, matching_class
+from evalign.metrics.baseline import SCALES
+from evalign.metrics.reduction import PRF, MultiReference
+from evalign.metrics.token_metric import RESCALE_HELP, SCALE_HELP, TokenMetric, TokenPipeline
+from evalign.metrics.weighting import BERT_SCORE
 
 
 @dataclass(frozen=True)
-class BERTScore(PRFMetric):
+class BERTScore(TokenMetric):
     """Greedy matching of token vectors; or any other matching that selects cells, with its default settings."""
 
     name: ClassVar[str] = "bertscore"
     about: ClassVar[str] = "greedy matching of contextual token vectors (Zhang et al. 2020)"
+    rescales: ClassVar[bool] = True
 
-    matching: str = option("greedy", "how tokens find partners", MATCHINGS, rename=named)
+    rescale: bool | str = option(False, RESCALE_HELP, parse=flag_or_text)
+    scale: str = option("linear", SCALE_HELP, SCALES)
+    matching: str = option("greedy", "how tokens find partners", cell_matchings, rename=current_name)
     compat: str = option("no", "bert_score's reading of a text, with its slow or its fast tokenizer", PROFILES)
 
-    @property
-    def matcher(self) -> Matching:
-        """The matching of that name."""
-        return matching_class(self.matching)()
+    def encoder_spec(self) -> EncoderSpec:
+        """Return the encoder, with the tokenizer behaviour that `compat` names."""
+        spec = super().encoder_spec()
+        return replace(spec, reading=replace(spec.reading, profile=self.compat))
 
-    def choice(self) -> EncoderChoice:
-        """The encoder this metric asks for, with the reading that `compat` names."""
-        choice = super().choice()
-        return replace(choice, reading=replace(choice.reading, profile=self.compat))
-
-    def weighted(self, tokens: Tokens, special_ids: Collection[int], by_table: bool) -> Bools:
-        """In bert_score all tokens but cls and sep weigh something, and with an IDF table what the table says."""
-        if self.compat == "no":
-            return super().weighted(tokens, special_ids, by_table)
-        return np.ones(len(tokens), dtype=bool) if by_table else ~np.isin(tokens.ids, list(special_ids))
-
-    def signature(self, encoder: Encoder, weights: TokenWeights | None, match: str, base: str) -> Signature:
-        """As every token metric, with the profile if there is one."""
-        signature = super().signature(encoder, weights, match, base)
-        if self.compat == "no":
-            return signature
-        settings = dict(signature.settings)
-        version = settings.pop("v")
-        return replace(signature, settings={**settings, "compat": self.compat, "v": version})
+    def pipeline(self) -> TokenPipeline:
+        """Return greedy matching reduced to precision, recall and F1."""
+        weighting = self.weighting()
+        if self.compat != "no":
+            weighting = replace(weighting, weighted_tokens=BERT_SCORE)
+        matching = matching_class(self.matching)()
+        return TokenPipeline(
+            encoder=self.encoder_spec(),
+            weighting=weighting,
+            matching=matching,
+            reduction=PRF(),
+            match=matching.name,
+            rescaling=self.rescaling_of(self.rescale, self.scale),
+            references=MultiReference(self.multiref),
+        )

@@ -1,286 +1,458 @@
-"""What all token-matching metrics share: encoder options, IDF weights, several references.
+"""Token metrics: a pipeline of values, and one scorer that runs every pipeline.
 
-rows -> embedded texts -> (matching: the metric's own) -> precision, recall, F1 -> Segment
+    rows -> encode -> weigh -> similarity -> solve -> reduce -> choose the reference -> rescale -> Segment
+
+A metric (`TokenMetric`) keeps flat options, which a spec prints, and declares its `pipeline()`. BERTScore, LiSAScore,
+MoverScore, evalign, Sentence-BERT and end-token similarity are such declarations; `TokenScorer` knows only pipelines.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, NamedTuple, TypeGuard
 
 import numpy as np
 
-from evalign.cancellation import check_stopped
-from evalign.encoders.adapter import read_adapter
-from evalign.encoders.base import Encoder, Reading
-from evalign.encoders.batching import TOKEN_BUDGET
-from evalign.encoders.loading import ARITHMETICS, BACKENDS, EncoderChoice, open_encoder
-from evalign.encoders.pinned_models import KNOWN
-from evalign.encoders.shipped_adapters import MODELS, SHIPPED, shipped
-from evalign.encoders.vector_cache import EmbeddingMemory
-from evalign.encoders.windows import POLICIES
-from evalign.errors import SpecError
-from evalign.matching.ties import on_grid
-from evalign.metrics.base import Metric, Scorer
-from evalign.metrics.blas import one_blas_thread
-from evalign.metrics.corpus_idf import CORPUS_IDF, corpus_texts, count_idf
-from evalign.metrics.options import execution_option, number_or_text, option
-from evalign.metrics.signature import Signature
-from evalign.metrics.token_side import Side, add_counts, total_counts
+from evalign.core import Alignment, Embedded, Floats, LayerReport, Report, Row, Segment
+from evalign.core.metric import Metric, Scorer, blocks, check_settings
+from evalign.core.options import execution_option, number_or_text, option
+from evalign.core.rows import make_rows
+from evalign.core.scoring import check_stopped
+from evalign.core.spec import Signature
+from evalign.encoders.adapter import SHIPPED, shipped
+from evalign.encoders.base import POLICIES, TOKEN_BUDGET, EncodeOptions, Encoder
+from evalign.encoders.loading import ARITHMETICS, BACKENDS, EmbeddingMemory, EncoderSpec, encoder_content, open_encoder
+from evalign.errors import SpecError, TextTooLongError
+from evalign.matching.arrays import index_pairs
+from evalign.matching.base import Matching, MatchResult, SharedMatrix, groups, solve_together
+from evalign.matching.similarity import BAND_CELLS, bands, one_blas_thread, similarity, similarity_to_all
+from evalign.metrics.baseline import Baseline, Rescaling
+from evalign.metrics.reduction import MULTIREF, MultiReference, Reduction
+from evalign.metrics.weighting import (
+    CORPUS_IDF,
+    SIDES,
+    Weigher,
+    WeightedText,
+    Weighting,
+    add_counts,
+    total_counts,
+)
 from evalign.text.idf import IDFTable, TokenWeights
-from evalign.types import Bools, Embedded, Floats, Row, Segment, Tokens
 from evalign.version import __version__
 
-MULTIREF = ("max-f1", "mean", "per-field-max")
+MAX_ALIGNMENT_CELLS = 4_000_000
+LAYER_BLOCK_ROWS = 64  # all layers of a text are held at once
+RESCALE_HELP = "true: by the baseline that ships with the model; or a baseline file; or false"
+SCALE_HELP = "with rescale: unrelated text to 0, or the share of it that scores less"
+
+
+@dataclass(frozen=True)
+class TokenPipeline:
+    """Stages of a token metric, as values.
+
+    `match` names the matching in signatures, with the settings of other stages that decide the numbers of one matrix.
+    """
+
+    encoder: EncoderSpec
+    matching: Matching
+    reduction: Reduction
+    match: str
+    weighting: Weighting = field(default_factory=Weighting)
+    rescaling: Rescaling | None = None
+    references: MultiReference = field(default_factory=MultiReference)
 
 
 @dataclass(frozen=True)
 class TokenMetric(Metric):
-    """A metric over one similarity matrix of token vectors."""
+    """Base of metrics over one similarity matrix of token vectors."""
 
     fields: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    former_options: ClassVar[Mapping[str, str]] = {"precision": "arithmetic"}
-    weighs_tokens: ClassVar[bool] = False  # whether an adapter's token importance counts
+    aligns: ClassVar[bool] = True
+    encodes: ClassVar[bool] = True
 
     model: str = option("minilm", "a known model, a directory, or a hub name")
     layer: int | str | None = option(
         None, "a layer, or several as in 4+6, whose similarities are averaged", parse=number_or_text
     )
-    idf: str = option("no", "no, references, sources, or a table saved by `evalign idf fit`")
+    idf: str = option("no", "no, references, sources, or a table saved by `evalign fit idf`")
     specials: str = option("keep", "whether tokens may match special tokens", ("keep", "drop"))
-    multiref: str = option("max-f1", "how several references become one score", MULTIREF)
+    multiref: str = option("best", "how several references become one score", MULTIREF)
     overlong: str = option("window", "what happens to a text longer than the model reads", POLICIES)
     max_length: int = option(0, "a lower limit than the model's, special tokens included; 0: the model's")
     arithmetic: str = option("fp32", "arithmetic of the encoder", ARITHMETICS)
-    adapter: str = option("", "evalign, or a folder that `evalign train --adapter` made for the model")
+    adapter: str = option("", "evalign, or a folder that `evalign train adapter` made for the model")
     backend: str = execution_option("auto", "what runs the encoder", BACKENDS)
     device: str = execution_option("cpu", "cpu, cuda, mps: other than cpu needs backend=torch")
     threads: int = execution_option(0, "threads of the encoder; 0: one per core")
     token_budget: int = execution_option(TOKEN_BUDGET, "tokens per batch")
 
-    @property
-    def adapter_folder(self) -> str:
-        """Where the adapter is; empty if there is none."""
-        return shipped(self.model) if self.adapter == SHIPPED else self.adapter
-
-    def choice(self) -> EncoderChoice:
-        """The encoder this metric asks for."""
-        if self.max_length < 0 or not 0 <= self.threads <= 1024 or self.token_budget < 1:
-            raise SpecError("expected max_length from 0, threads from 0 to 1024, and token_budget from 1")
-        reading = Reading(self.overlong, token_budget=self.token_budget)
-        if self.max_length:
-            reading = replace(reading, max_length=self.max_length)
-        layer = None if self.layer is None else str(self.layer)
-        return EncoderChoice(
-            self.model, layer, self.arithmetic, self.backend, self.device, reading, self.threads, self.adapter_folder
-        )
+    def check_signature(self, signature: Signature) -> None:
+        """Raise SpecError if the signature does not describe this metric; an IDF table of other rows may differ."""
+        without_corpus = replace(self, idf="no") if self.idf in CORPUS_IDF else self
+        if self.idf != SIDES:
+            check_settings(signature, without_corpus.scorer().signature, {"idf"} if self.needs_corpus else set())
 
     @abstractmethod
-    def scorer(self, rows: Iterable[Row] | None = None, weights: TokenWeights | None = None) -> TokenScorer:
-        """Loads the encoder and the tables; `weights` override `idf`."""
+    def pipeline(self) -> TokenPipeline:
+        """Return the stages that the options describe; options that do not fit raise before a model is loaded."""
+
+    @property
+    def adapter_folder(self) -> str:
+        """Folder of the adapter; empty if there is none."""
+        return shipped(self.model) if self.adapter == SHIPPED else self.adapter
 
     @property
     def needs_corpus(self) -> bool:
-        """IDF from the rows themselves needs all of them first."""
-        return self.idf in CORPUS_IDF
+        """True if IDF is counted over the rows themselves, which needs all of them first."""
+        return self.idf in (*CORPUS_IDF, SIDES)
 
-    @classmethod
-    def from_signature(cls, signature: Signature) -> Self:
-        """Rebuilds the metric; its model must be found here, and must be the same weights."""
-        said = dict(signature.settings)
-        label, _, digest = said.get("model", "").partition("@")
-        adapter = SHIPPED if digest.partition("+")[2] in _shipped_names(label) else ""
-        if "+adapter@" in digest and not adapter:
-            raise SpecError(f"{signature}: its adapter is needed too; write the spec with adapter=")
-        idf = said.get("idf", "no").partition("@")[0]
-        base = said.get("base", "no")
-        rescaling = {} if base == "no" else cls.baseline_options(base, said.get("model", ""))
-        if idf not in ("no", *CORPUS_IDF) or (base != "no" and not rescaling):
-            raise SpecError(
-                f"{signature}: its IDF or baseline file is needed too; write the spec with idf= and rescale="
-            )
-        model = next((known.name for known in KNOWN.values() if known.label == label), label)
-        options = {"model": model, "layer": said.get("layer"), "idf": idf, "arithmetic": said.get("prec", "fp32")}
-        options |= {key: said[key] for key in ("specials", "multiref", "overlong", "compat") if key in said}
-        options |= {key: said[short] for short, key in (("max", "max_length"),) if short in said}
-        options |= {"adapter": adapter} if adapter else {}
-        options |= rescaling | cls.match_options(said.get("match", ""))
-        metric = cls.from_options({key: value for key, value in options.items() if value is not None})
-        present = open_encoder(metric.choice()).encoder.name
-        if present != said.get("model"):
-            raise SpecError(f"the signature pins {label}@{digest}, but what is found here is {present}")
-        return metric
+    def content_digests(self) -> Mapping[str, str]:
+        """Return the digests of model, adapter, IDF table and baseline; see `Metric.content_digests`."""
+        pipeline = self.pipeline()
+        content = encoder_content(pipeline.encoder)
+        if self.idf not in ("no", SIDES, *CORPUS_IDF):
+            content["idf"] = IDFTable.load(self.idf).digest
+        if pipeline.rescaling is not None and pipeline.rescaling.baseline is not None:
+            content["base"] = pipeline.rescaling.name
+        return content
 
-    @classmethod
-    def baseline_options(cls, base: str, model: str) -> dict[str, str]:
-        """The options that a signature's `base` stands for, if it can be told here."""
-        return {}
+    def encoder_spec(self) -> EncoderSpec:
+        """Return the encoder that the options describe."""
+        if self.max_length < 0 or not 0 <= self.threads <= 1024 or self.token_budget < 1:
+            raise SpecError("expected max_length from 0, threads from 0 to 1024, and token_budget from 1")
+        reading = EncodeOptions(self.overlong, token_budget=self.token_budget)
+        if self.max_length:
+            reading = replace(reading, max_length=self.max_length)
+        layer = None if self.layer is None else str(self.layer)
+        return EncoderSpec(
+            self.model, layer, self.arithmetic, self.backend, self.device, reading, self.threads, self.adapter_folder
+        )
 
-    @classmethod
-    def match_options(cls, match: str) -> dict[str, str]:
-        """The options that a signature's `match` stands for."""
-        return {"matching": match.partition(",")[0]}
+    def weighting(self) -> Weighting:
+        """Return the weighting that the options of all token metrics describe."""
+        return Weighting(self.idf, self.specials, adapter=self.adapter_folder)
 
-    def corpus_weights(self, encoder: Encoder, rows: Iterable[Row] | None) -> TokenWeights | None:
-        """The IDF table asked for: counted over the rows to be scored, or read from a file."""
-        if self.idf == "no":
+    def scorer(self, rows: Iterable[Row] | None = None, weights: TokenWeights | None = None) -> TokenScorer:
+        """Load the encoder, the IDF table and the baseline.
+
+        Args:
+            rows: Rows to be scored; read only if the metric needs all of them first.
+            weights: Token weights that replace `idf`.
+        """
+        pipeline = self.pipeline()
+        cache = open_encoder(pipeline.encoder)
+        weigher = pipeline.weighting.load(cache.encoder, rows, weights)
+        return TokenScorer(self, pipeline, cache, weigher, streaming=is_stream(rows))
+
+    def score(
+        self,
+        candidates: Iterable[str],
+        references: Iterable[str] | Iterable[Iterable[str]] | None = None,
+        sources: Iterable[str] | None = None,
+        ids: Iterable[str] | None = None,
+        weights: TokenWeights | None = None,
+    ) -> Report:
+        """Score lists in memory, as every metric does; `weights` by token id replace `idf`."""
+        rows = make_rows(candidates, references, sources, ids)
+        self.check_needs(rows)
+        return self.report(self.scorer(rows, weights), rows)
+
+    def align(self, candidate: str, reference: str) -> Alignment:
+        """Return the matched tokens of one pair."""
+        if not self.aligns:
+            raise SpecError(f"{self.name} does not match tokens; try bertscore, lisascore or moverscore")
+        return self.scorer(make_rows([candidate], [reference])).align(candidate, reference)
+
+    def pairwise(self, candidates: Iterable[str], references: Iterable[str]) -> dict[str, Floats]:
+        """Score all candidates against all references: field -> (candidates, references); texts are encoded once."""
+        candidate_texts = [row.candidate for row in make_rows(candidates)]
+        reference_texts = [row.candidate for row in make_rows(references)]
+        corpus = [Row(text, text, (text,)) for text in reference_texts]
+        scores = self.scorer(corpus).pairwise(candidate_texts, reference_texts)
+        return {name: scores[..., index] for index, name in enumerate(self.fields)}
+
+    def score_layers(
+        self,
+        candidates: Iterable[str],
+        references: Iterable[str] | Iterable[Iterable[str]],
+        weights: TokenWeights | None = None,
+    ) -> LayerReport:
+        """Score with each layer of the encoder, from one pass; layer 0 is the embeddings."""
+        rows = make_rows(candidates, references)
+        scorer = replace(self, layer="all").scorer(rows, weights)
+        layers = scorer.cache.encoder.layers
+        parts = [np.zeros((len(layers), 0, len(self.fields)))]
+        for block in blocks(rows, LAYER_BLOCK_ROWS):
+            texts = scorer.cache.encode(text for row in block for text in (row.candidate, *row.references))
+            parts.append(scorer.score_choices(block, texts, [(index,) for index in range(len(layers))]))
+        scores = scorer.rescale_layers(np.concatenate(parts, axis=1))
+        by_field = {name: scores[..., index] for index, name in enumerate(self.fields)}
+        return LayerReport(str(self), str(scorer.signature), layers, by_field)
+
+    def rescaling_of(self, rescale: bool | str, scale: str) -> Rescaling | None:
+        """Return the rescaling that the options `rescale` and `scale` describe; a file is read here."""
+        if rescale is False:
             return None
-        if self.idf not in CORPUS_IDF:
-            table = IDFTable.load(self.idf)
-            table.check(encoder.tokenizer_fingerprint)
-            return table
-        if rows is None or not getattr(rows, "rereadable", True):
-            raise SpecError(
-                f"{self}: idf={self.idf} needs all rows before the first, and a stream can be read only once; "
-                "fit a table first (evalign idf fit) and pass idf=FILE"
-            )
-        return count_idf(encoder, corpus_texts(rows, self.idf))
-
-    def weighted(self, tokens: Tokens, special_ids: Collection[int], by_table: bool) -> Bools:
-        """The tokens that may weigh something: all but special ones, also where a text spells one out."""
-        own = ~tokens.special
-        for special_id in special_ids:  # two or three; np.isin is slower
-            own &= tokens.ids != special_id
-        return own
-
-    def signature(self, encoder: Encoder, weights: TokenWeights | None, match: str, base: str) -> Signature:
-        """What decides the numbers, in the order every token metric shows it."""
-        settings = {
-            "model": encoder.name,
-            "layer": "all" if self.layer == "all" else "+".join(map(str, encoder.layers)),
-            "match": match,
-            "specials": self.specials,
-            "idf": "no" if weights is None else f"{self.idf if self.idf in CORPUS_IDF else 'table'}@{weights.digest}",
-            "base": base,
-            "multiref": self.multiref,
-            "overlong": self.overlong,
-            **({"max": str(self.max_length)} if self.max_length else {}),
-            "prec": encoder.precision,
-            "v": __version__,
-        }
-        return Signature(self.name, settings)
+        return Rescaling(None if rescale is True else Baseline.load(rescale), scale)
 
 
-PairScore = tuple[Floats, Mapping[str, int]]  # fields before `finish`, and what the matching has to report
+class PairScore(NamedTuple):
+    """Fields of one pair before several references are combined, and the counts that the matching reports."""
+
+    fields: Floats
+    counts: Mapping[str, int]
 
 
-def _shipped_names(label: str) -> list[str]:
-    """Of the adapters that ship for the model of this label, as signatures write them."""
-    return [read_adapter(shipped(model)).name for model in MODELS if KNOWN[model].label == label]
+Pair = tuple[WeightedText, WeightedText]
 
 
 class TokenScorer(Scorer):
-    """Encodes a block of rows at once, then matches pair by pair."""
+    """Run a pipeline over rows: encode and weigh each text once, solve and reduce each pair."""
 
     def __init__(
-        self, metric: TokenMetric, memory: EmbeddingMemory, weights: TokenWeights | None, streaming: bool = False
-    ) -> None:
-        self.metric, self.memory, self.weights = metric, memory, weights
-        self.streaming = streaming  # rows pass by in blocks and most texts never return: remember sparingly
-        wanted = metric.adapter_folder if metric.weighs_tokens else ""
-        self.adapter = read_adapter(wanted).reading(memory.encoder.layers) if wanted else None
-
-    @abstractmethod
-    def pair(self, candidate: Side, reference: Side) -> PairScore:
-        """The metric's fields for two texts that are not empty."""
-
-    def finish(self, scores: Floats) -> Floats:
-        """A last step after several references were combined, such as rescaling."""
-        return scores
+        self, metric: TokenMetric, pipeline: TokenPipeline, cache: EmbeddingMemory, weigher: Weigher, *,
+        streaming: bool = False,
+    ) -> None:  # fmt: skip
+        self.metric, self.pipeline, self.cache, self.weigher = metric, pipeline, cache, weigher
+        self.streaming = streaming  # most texts never return: cache references only when they come a second time
+        rescaling, all_layers = pipeline.rescaling, metric.layer == "all"
+        self.rescaling = rescaling and rescaling.fitting(cache.encoder, pipeline.match, metric.specials, all_layers)
+        self.signature = self._signature(cache.encoder)
 
     def score(self, rows: list[Row]) -> list[Segment]:
-        """Matches every candidate with each of its references."""
-        references = list(dict.fromkeys(text for row in rows for text in row.references))  # in one order everywhere
-        sides = self.sides([*(row.candidate for row in rows), *references], keep=references)
-        pairs = [(sides[row.candidate], sides[text]) for row in rows for text in row.references]
+        """Return one segment per row, in order."""
+        references = list(dict.fromkeys(text for row in rows for text in row.references))
+        texts = [*(row.candidate for row in rows), *references]
+        embedded = self.cache.encode(texts, references, at_once=not self.streaming)
+        weighted = self.weigher.weigh_sides(embedded)
         with one_blas_thread():
-            matched = iter(self.match(pairs))
-        return [self._segment(row, sides, [next(matched) for _ in row.references]) for row in rows]
-
-    def match(self, pairs: list[tuple[Side, Side]]) -> list[PairScore]:
-        """Every pair's fields before `finish`, and what the matching itself has to report."""
-        return [self.pair_scores(candidate, reference) for candidate, reference in pairs]
+            scores = iter(self.score_pairs(_pairs(rows, *weighted)))
+        return [self._segment(row, weighted, [next(scores) for _ in row.references]) for row in rows]
 
     def settle(self) -> None:
-        """The encoder's memory is all there is to take."""
-        self.memory.encoder.settle()
+        """Take the memory that a long job needs; the encoder's is all there is."""
+        self.cache.encoder.settle()
 
-    def sides(self, texts: Iterable[str], keep: Iterable[str] = ()) -> dict[str, Side]:
-        """Every distinct text, encoded and weighted once."""
-        return self.weigh(self.memory.encode(texts, list(keep), at_once=not self.streaming))
+    def score_pairs(self, pairs: Sequence[Pair]) -> list[PairScore]:
+        """Return the fields of each pair; pairs with an empty text get the metric's worst value."""
+        worst = PairScore(np.full(len(self.metric.fields), self.metric.worst), {})
+        scores = [worst] * len(pairs)
+        for index, result in self._solve(pairs):
+            scores[index] = PairScore(self.pipeline.reduction.reduce(result, *pairs[index]), result.counts)
+        return scores
 
-    def weigh(self, embedded: Mapping[str, Embedded]) -> dict[str, Side]:
-        """Encoded texts ready to be matched."""
-        return {text: self.side(vectors) for text, vectors in embedded.items()}
+    def score_choices(
+        self, rows: Sequence[Row], embedded: Mapping[str, Embedded], choices: Sequence[Sequence[int]]
+    ) -> Floats:
+        """Score rows with several choices of layers from one encoding, without rescaling: (choices, rows, fields).
 
-    def layers(self, rows: list[Row], embedded: Mapping[str, Embedded], picks: Sequence[Sequence[int]]) -> Floats:
-        """(picks, rows, fields): the rows' scores for several choices of layers, given every layer of every text.
-
-        A pick holds positions in the encoder's `layers`; what each gives is the score of a metric with these layers.
+        Args:
+            rows: Rows to score.
+            embedded: Vectors of their texts in all layers.
+            choices: Indices of the encoder's `layers` whose similarities are averaged.
         """
-        sides = self.weigh(embedded)
-        scores = []
-        for pick in picks:
-            chosen = {text: Embedded(side.tokens, side.embedded.vectors[list(pick)]) for text, side in sides.items()}
-            picked = {text: replace(side, embedded=chosen[text]) for text, side in sides.items()}
-            with one_blas_thread():
-                pairs = [(picked[row.candidate], picked[text]) for row in rows for text in row.references]
-                matched = iter(self.match(pairs))
-            scores.append([self.combine(np.stack([next(matched)[0] for _ in row.references])) for row in rows])
-        return np.asarray(scores, dtype=np.float64)
+        weighted = self.weigher.weigh_sides(embedded)
+        with one_blas_thread():
+            return np.stack([self._score_row_choices(row, weighted, choices) for row in rows], axis=1)
 
-    def pair_scores(self, candidate: Side, reference: Side) -> PairScore:
-        """The fields of one pair before `finish`; the worst value if a text has no tokens."""
-        check_stopped()
+    def pairwise(self, candidates: list[str], references: list[str]) -> Floats:
+        """Score all candidates against all references: (candidates, references, fields)."""
+        left, right = self.weigher.weigh_sides(self.cache.encode([*candidates, *references], references))
+        scores = np.full((len(candidates), len(references), len(self.metric.fields)), self.metric.worst)
+        columns = [index for index, text in enumerate(references) if not right[text].empty]
+        texts = [right[references[index]] for index in columns]
+        with one_blas_thread():
+            for row, text in enumerate(candidates):
+                if not left[text].empty:
+                    scores[row, columns] = self._score_against(left[text], texts)
+        return self.rescale(scores)
+
+    def weigh(self, texts: Iterable[str]) -> tuple[dict[str, WeightedText], dict[str, WeightedText]]:
+        """Encode and weigh texts as candidates and as references."""
+        return self.weigher.weigh_sides(self.cache.encode(texts))
+
+    def align(self, candidate: str, reference: str) -> Alignment:
+        """Return the matched tokens of one pair."""
+        left, right = self.weigh([candidate, reference])
+        return self.align_texts(left[candidate], right[reference])
+
+    def align_texts(
+        self, candidate: WeightedText, reference: WeightedText, shared: SharedMatrix | None = None
+    ) -> Alignment:
+        """Align two weighted texts; pass `shared` if their similarity has been computed already."""
+        rows, columns = len(candidate.tokens), len(reference.tokens)
+        if rows * columns > MAX_ALIGNMENT_CELLS:
+            raise TextTooLongError(f"{rows} x {columns} tokens are too many to show; align shorter pieces")
+        shared = shared or SharedMatrix(similarity(candidate.embedded, reference.embedded))
         if candidate.empty or reference.empty:
-            return np.full(len(self.metric.fields), self.metric.worst), {}
-        return self.pair(candidate, reference)
-
-    def combine(self, scores: Floats) -> Floats:
-        """(references, fields) -> (fields,) as `multiref` says."""
-        if len(scores) == 1:
-            return np.asarray(scores[0])
-        if self.metric.multiref == "mean":
-            return np.asarray(scores.mean(axis=0))
-        if self.metric.multiref == "per-field-max":
-            return np.asarray(scores.max(axis=0))
-        return np.asarray(scores[self.best(scores)])
-
-    def best(self, scores: Floats) -> int:
-        """The reference with the highest main field; of references that only rounding tells apart, the first."""
-        return int(on_grid(scores[:, -1]).argmax())
-
-    def _segment(self, row: Row, sides: dict[str, Side], matched: list[PairScore]) -> Segment:
-        pairs = np.stack([scores for scores, _ in matched])
-        values = self.finish(self.combine(pairs))
-        best = self.best(pairs) if len(pairs) > 1 and self.metric.multiref != "mean" else None
-        scored = dict(zip(self.metric.fields, values.tolist(), strict=True))
-        texts = total_counts(sides[row.candidate], *(sides[text] for text in row.references))
-        return Segment(row.id, scored, add_counts(texts, *(notes for _, notes in matched)), reference=best)
-
-    def side(self, embedded: Embedded) -> Side:
-        """One encoded text with the weights of its tokens."""
-        tokens = embedded.tokens
-        own = self.metric.weighted(tokens, self.memory.encoder.special_ids, self.weights is not None)
-        counts = tokens.counts
-        if self.weights is not None and (missing := self.weights.missing(tokens.ids[~tokens.special])):
-            counts["idf-missing"] = missing
-        weights = (
-            own.astype(np.float64) if self.weights is None else np.where(own, self.weights.weights(tokens.ids), 0.0)
+            result = _unmatched(shared.similarity)
+            fields = np.full(len(self.metric.fields), self.metric.worst)
+        else:
+            result = self.pipeline.matching.solve_shared(shared, (candidate.weights, reference.weights))
+            fields = self.pipeline.reduction.reduce(result, candidate, reference)
+        cells = index_pairs(result.cells)
+        transport = result.masses is not None  # its weights are shares of 1
+        return Alignment(
+            candidate=candidate.tokens,
+            reference=reference.tokens,
+            similarity=shared.similarity,
+            candidate_weights=candidate.weights / (candidate.weights.sum() if transport else 1.0),
+            reference_weights=reference.weights / (reference.weights.sum() if transport else 1.0),
+            candidate_values=result.candidate_values,
+            reference_values=result.reference_values,
+            candidate_partners=result.candidate_partners,
+            reference_partners=result.reference_partners,
+            cells=cells,
+            matching=self.pipeline.match,
+            scores=dict(zip(self.metric.fields, self.rescale(fields).tolist(), strict=True)),
+            signature=str(self.signature),
+            counts=add_counts(total_counts(candidate, reference), result.counts),
+            masses=None if result.masses is None else result.masses[tuple(cells.T)],
         )
-        if not weights.any() and not tokens.empty:
-            weights = (~tokens.special).astype(np.float64)
-            counts["idf-zero"] = 1
-        if self.adapter is not None:
-            weights = weights * self.adapter.token_weights(embedded, self.memory.encoder.layers)
-        if self.metric.specials == "drop":
-            embedded, weights = embedded.keep(~tokens.special), weights[~tokens.special]
-        return Side(embedded, weights, tokens.empty, counts)
+
+    def rescale(self, scores: Floats) -> Floats:
+        """Rescale (..., fields) by the baseline, if there is one."""
+        return scores if self.rescaling is None else self.rescaling.rescaled(scores)
+
+    def rescale_layers(self, scores: Floats) -> Floats:
+        """Rescale (layers, rows, fields), each layer by its own baseline."""
+        if self.rescaling is None:
+            return scores
+        return np.stack([self.rescaling.rescaled(layer, index) for index, layer in enumerate(scores)])
+
+    def _solve(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, MatchResult]]:
+        """Yield the index and the result of each pair without an empty text, in any order."""
+        matching = self.pipeline.matching
+        filled = [index for index, pair in enumerate(pairs) if not any(text.empty for text in pair)]
+        if not matching.padded:
+            for index in filled:
+                check_stopped()
+                yield index, self._solve_pair(*pairs[index])
+            return
+        shapes = [(len(pairs[index][0].tokens), len(pairs[index][1].tokens)) for index in filled]
+        for shape in shapes:
+            matching.check_size(*shape)
+        for group in groups(shapes):
+            check_stopped()
+            members = [filled[position] for position in group]
+            matrices = [similarity(pairs[index][0].embedded, pairs[index][1].embedded) for index in members]
+            weights = [(pairs[index][0].weights, pairs[index][1].weights) for index in members]
+            yield from zip(members, solve_together(matching, matrices, weights), strict=True)
+
+    def _solve_pair(self, candidate: WeightedText, reference: WeightedText) -> MatchResult:
+        """Solve one matrix; in bands if its values are maxima and the whole matrix would not fit into memory."""
+        matching = self.pipeline.matching
+        matching.check_size(len(candidate.tokens), len(reference.tokens))
+        if not matching.separable or len(candidate.tokens) * len(reference.tokens) <= BAND_CELLS:
+            return matching.solve(
+                similarity(candidate.embedded, reference.embedded), (candidate.weights, reference.weights)
+            )
+        parts = [matching.solve(band) for band in bands(candidate.embedded, reference.embedded)]
+        return replace(
+            parts[0],
+            candidate_values=np.concatenate([part.candidate_values for part in parts]),
+            reference_values=np.max([part.reference_values for part in parts], axis=0),
+        )
+
+    def _score_against(self, candidate: WeightedText, references: Sequence[WeightedText]) -> Floats:
+        """Return (references, fields) of one candidate; none of the texts is empty."""
+        check_stopped()
+        matching, reduction = self.pipeline.matching, self.pipeline.reduction
+        matrices = similarity_to_all(candidate.embedded, [reference.embedded for reference in references])
+        rows = []
+        for matrix, reference in zip(matrices, references, strict=True):
+            matching.check_size(*matrix.shape)
+            result = matching.solve(matrix, (candidate.weights, reference.weights))
+            rows.append(reduction.reduce(result, candidate, reference))
+        return np.array(rows).reshape(len(references), len(self.metric.fields))
+
+    def _score_row_choices(
+        self,
+        row: Row,
+        weighted: tuple[dict[str, WeightedText], dict[str, WeightedText]],
+        choices: Sequence[Sequence[int]],
+    ) -> Floats:
+        """Return (choices, fields) of one row."""
+        matching, reduction = self.pipeline.matching, self.pipeline.reduction
+        by_reference = []
+        for candidate, reference in _pairs([row], *weighted):
+            check_stopped()
+            scores = np.full((len(choices), len(self.metric.fields)), self.metric.worst)
+            if not (candidate.empty or reference.empty):
+                layers = similarity(candidate.embedded, reference.embedded, per_layer=True)
+                for index, choice in enumerate(choices):
+                    matrix = layers[choice[0]] if len(choice) == 1 else layers[list(choice)].mean(axis=0)
+                    result = matching.solve(matrix, (candidate.weights, reference.weights))
+                    scores[index] = reduction.reduce(result, candidate, reference)
+            by_reference.append(scores)
+        return np.stack([self.pipeline.references.combine(scores) for scores in np.stack(by_reference, axis=1)])
+
+    def _segment(
+        self,
+        row: Row,
+        weighted: tuple[dict[str, WeightedText], dict[str, WeightedText]],
+        scores: Sequence[PairScore],
+    ) -> Segment:
+        fields = np.stack([score.fields for score in scores])
+        rescaled = self.rescale(self.pipeline.references.combine(fields))
+        candidates, references = weighted
+        texts = total_counts(candidates[row.candidate], *(references[text] for text in row.references))
+        return Segment(
+            row.id,
+            dict(zip(self.metric.fields, rescaled.tolist(), strict=True)),
+            add_counts(texts, *(score.counts for score in scores)),
+            reference=self.pipeline.references.chosen(fields),
+        )
+
+    def _signature(self, encoder: Encoder) -> Signature:
+        metric, reading = self.metric, self.pipeline.encoder.reading
+        limited = reading.max_length != EncodeOptions().max_length
+        settings = {
+            "model": encoder.name,
+            "layer": "all" if metric.layer == "all" else "+".join(map(str, encoder.layers)),
+            "match": self.pipeline.match,
+            "specials": metric.specials,
+            "idf": self.weigher.idf_name,
+            "base": "no" if self.rescaling is None else self.rescaling.name,
+            "multiref": metric.multiref,
+            "overlong": metric.overlong,
+            **({"max": str(reading.max_length)} if limited else {}),
+            "prec": encoder.precision,
+            **({"compat": reading.profile} if reading.profile != "no" else {}),
+            "v": __version__,
+        }
+        return metric.signed(settings)
+
+
+def is_token_metric(metric: Metric) -> TypeGuard[TokenMetric]:
+    """Return whether a metric encodes tokens, and so has a pipeline."""
+    return metric.encodes
+
+
+def aligning_metric(metric: Metric) -> TokenMetric:
+    """Return the metric itself if it matches tokens; raise SpecError otherwise."""
+    if not (metric.aligns and is_token_metric(metric)):
+        raise SpecError(f"{metric.name} does not match tokens; try bertscore, lisascore or moverscore")
+    return metric
 
 
 def is_stream(rows: Iterable[Row] | None) -> bool:
-    """Whether rows pass by, as those of a file or a request do; a list in memory may come again."""
+    """Return whether rows pass by only once, as those of a file or a request do."""
     return rows is not None and not isinstance(rows, Sequence)
+
+
+def _pairs(
+    rows: Sequence[Row], candidates: Mapping[str, WeightedText], references: Mapping[str, WeightedText]
+) -> list[Pair]:
+    """Return each candidate with each of its references, row by row."""
+    return [(candidates[row.candidate], references[text]) for row in rows for text in row.references]
+
+
+def _unmatched(matrix: Floats) -> MatchResult:
+    """Return the result for a pair with an empty text: no token is matched."""
+    return MatchResult(
+        matrix, np.zeros(matrix.shape[0]), np.zeros(matrix.shape[1]), lambda: np.zeros(matrix.shape, dtype=bool)
+    )

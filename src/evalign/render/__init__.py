@@ -1,1 +1,1 @@
-"""How results look: terminal, tables."""
+"""Rendering of results: terminal, tables, HTML pages, figures, documents and explanations."""

@@ -1,9 +1,9 @@
-"""What drawings and documents read from an `Alignment`: its two texts token by token, levels of quality, the values of
-clauses, the rounds of a recursive matching, and whether the model could read the texts at all.
+"""Views of an `Alignment` for drawings and documents: tokens with partners, quality levels, clause values, rounds of a
+recursive matching, and a warning if the model does not know the script of the texts.
 
-Terminal, static HTML, notebook and page mark by the same levels; documents carry the bounds to the page. Similarities
-of two models do not compare, so an alignment's levels divide the way from what unrelated text reaches with its model
-to 1 into three equal parts; what does not even reach that is a weak match.
+Terminal, static HTML, notebook and page use the same levels; documents carry the bounds to the page. Similarities of
+different models are not comparable, so the levels divide the range from the similarity of unrelated text (with the same
+model) to 1 into three equal parts; lower values are weak matches.
 """
 
 from __future__ import annotations
@@ -15,53 +15,53 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalign.encoders.pinned_models import KNOWN, LANGUAGE_MODELS, OTHER_LANGUAGES
+from evalign.core import Alignment, Floats, Ints, Tokens
+from evalign.core.spec import Signature
+from evalign.encoders.weights import KNOWN, LANGUAGE_MODELS, OTHER_LANGUAGES
 from evalign.errors import SpecError
-from evalign.matching.assignment.recursion import SHORTER, Recursion
+from evalign.matching.recursion import SHORTER, Recursion
 from evalign.matching.registry import parse
 from evalign.metrics.baseline import shipped
-from evalign.metrics.signature import Signature
-from evalign.text.clauses import clause_of_tokens
+from evalign.text.sentences import clause_of_tokens
 from evalign.text.words import UNSPACED
-from evalign.types import Alignment, Floats, Ints, Tokens
 
-PROBABILITY_BOUNDS = (0.5, 0.1, 0.01, 0.001)  # the least of each class, best first
-LEVELS = 3  # above the weak one
-OWN_SHARE = 0.9  # of the cells that are nobody's best: what these stay below, unrelated tokens reach
-FITTED = "what unrelated sentences reach with this model and layer"
-OWN = "what 9 in 10 of this pair's cells stay below that are nobody's best match; no baseline is fitted for this model"
-FOLLOWED_CELLS = 20_000  # of the largest matrix whose rounds a page can show: some 140 x 140 tokens
-FOLLOWED_ROUNDS = 30
+PROBABILITY_BOUNDS = (0.5, 0.1, 0.01, 0.001)  # lower bound of each class, best first
+LEVELS = 3  # above the weak level
+UNRELATED_QUANTILE = 0.9  # of the cells that are no token's best match; estimates the similarity of unrelated tokens
+FITTED = "similarity of unrelated sentences with this model and layer"
+ESTIMATED = "90 % of this pair's cells that are no token's best match are lower; no baseline is fitted for this model"
+MAX_ROUND_CELLS = 20_000  # of a matrix whose rounds the page shows: about 140 x 140 tokens
+MAX_ROUNDS = 30
 ENGLISH = {model.label for model in KNOWN.values()}
 LATIN = "Latin"
-MOST_UNKNOWN = 0.5
-SPELLED = {False: 0.75, True: 1.4}  # tokens per letter, of scripts with spaces and without: not known, only spelled out
+MAX_UNKNOWN_SHARE = 0.5
+SPELLED_TOKENS_PER_LETTER = {False: 0.75, True: 1.4}  # of scripts with and without spaces: more means unknown
 NAMES = {"CJK": "Chinese", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean"}
 
 
 @dataclass(frozen=True, eq=False)
 class MatchedText:
-    """Per token its weight, the similarity it counts with, and its partner's place in `other` (-1: none)."""
+    """One side of an alignment: weight, value and partner (index in `partner_tokens`, -1: none) of each token."""
 
     name: str
     tokens: Tokens
     weights: Floats
     values: Floats
     partners: Ints
-    other: Tokens
+    partner_tokens: Tokens
 
     @property
     def shown(self) -> list[int]:
-        """Places of the tokens that are drawn: special ones weigh nothing, though they can be partners."""
-        return [place for place in range(len(self.tokens)) if not self.tokens.special[place]]
+        """Return the indices of the tokens to draw: special tokens have no weight, but can be partners."""
+        return [index for index in range(len(self.tokens)) if not self.tokens.special[index]]
 
-    def partner(self, place: int) -> str | None:
-        """The partner's text."""
-        return self.other.surface(int(self.partners[place])) if self.partners[place] >= 0 else None
+    def partner(self, index: int) -> str | None:
+        """Return the text of a token's partner, or None."""
+        return self.partner_tokens.surface(int(self.partners[index])) if self.partners[index] >= 0 else None
 
 
 def matched_texts(alignment: Alignment) -> tuple[MatchedText, MatchedText]:
-    """The candidate, whose values make up precision, and the reference, whose values make up recall."""
+    """Return both sides of an alignment: values of the candidate give precision, of the reference recall."""
     candidate, reference = alignment.candidate, alignment.reference
     return (
         MatchedText("candidate", candidate, alignment.candidate_weights, alignment.candidate_values,
@@ -73,32 +73,32 @@ def matched_texts(alignment: Alignment) -> tuple[MatchedText, MatchedText]:
 
 @dataclass(frozen=True)
 class Levels:
-    """`bounds` has the least similarity of each level, best first; the last is `weak`, which unrelated text reaches."""
+    """Lower bounds of the quality levels, best first; the last, `weak`, is the similarity of unrelated text."""
 
     bounds: tuple[float, ...]
     source: str
 
     @property
     def weak(self) -> float:
-        """A match below this says little."""
+        """Return the bound below which a match is weak."""
         return self.bounds[-1]
 
 
 def levels_of(alignment: Alignment) -> Levels:
-    """From the model's fitted baseline, else from the quantiles of the pair's own matrix."""
+    """Return the levels by the model's fitted baseline, else by a quantile of the pair's matrix."""
     fitted = _fitted(signature_settings(alignment))
-    weak = _own(alignment.similarity) if fitted is None else fitted
+    weak = _unrelated_similarity(alignment.similarity) if fitted is None else fitted
     steps = (weak + (1 - weak) * step / LEVELS for step in reversed(range(LEVELS)))
-    return Levels(tuple(round(bound, 6) for bound in steps), OWN if fitted is None else FITTED)
+    return Levels(tuple(round(bound, 6) for bound in steps), ESTIMATED if fitted is None else FITTED)
 
 
 def class_of(value: float, bounds: Sequence[float]) -> int:
-    """The number of the class that a value belongs to: 0 for the best, `len(bounds)` for the last."""
+    """Return the class of a value: 0 for the best, `len(bounds)` for the last."""
     return next((number for number, bound in enumerate(bounds) if value >= bound), len(bounds))
 
 
 def signature_settings(alignment: Alignment) -> Mapping[str, str]:
-    """What the signature says; nothing if it is none of ours."""
+    """Return the settings of the signature; empty if it cannot be parsed."""
     try:
         return Signature.parse(alignment.signature).settings
     except SpecError:
@@ -111,50 +111,52 @@ def _fitted(settings: Mapping[str, str]) -> float | None:
     return fitted.by_layer[layer][2] if fitted is not None and layer in fitted.by_layer else None
 
 
-def _own(similarity: Floats) -> float:
-    """A quantile of the cells that are the best neither of their row nor of their column; 0 where there are none."""
+def _unrelated_similarity(similarity: Floats) -> float:
+    """Return a quantile of the cells that are not the best of their row or column; 0 if there are none."""
     best = (similarity == similarity.max(0, initial=-np.inf)) | (similarity.max(1, initial=-np.inf) == similarity.T).T
-    others = similarity[~best]
-    return min(float(np.quantile(others, OWN_SHARE)), 1.0) if others.size else 0.0
+    cells = similarity[~best]
+    return min(float(np.quantile(cells, UNRELATED_QUANTILE)), 1.0) if cells.size else 0.0
 
 
 def clause_values(alignment: Alignment, members: Mapping[str, Sequence[Ints]]) -> dict[str, list[float | None]]:
-    """By side, the value of every clause; null where no token of it has a weight.
+    """Return the value of every clause by side; None if no token of the clause has a weight.
 
-    `members` has the places of the tokens of every clause by side: they are the same for all matchings of a pair.
+    Args:
+        alignment: The pair under one matching.
+        members: Token indices of every clause by side, the same for all matchings of a pair.
     """
     values: dict[str, list[float | None]] = {}
     for side in matched_texts(alignment):
-        worths = side.weights * side.values
+        products = side.weights * side.values
         values[side.name] = []
-        for own in members[side.name]:
-            weight, worth = float(side.weights[own].sum()), float(worths[own].sum())
-            values[side.name].append(round(worth / weight, 8) if weight > 0 else None)
+        for clause in members[side.name]:
+            weight, total = float(side.weights[clause].sum()), float(products[clause].sum())
+            values[side.name].append(round(total / weight, 8) if weight > 0 else None)
     return values
 
 
 def clause_members(tokens: Tokens, spans: list[tuple[int, int]]) -> list[Ints]:
-    """For every clause, the places of the tokens that stand in it."""
+    """Return the indices of the tokens of every clause."""
     numbers = np.array(clause_of_tokens(tokens, spans))
     return [np.flatnonzero(numbers == number) for number in range(len(spans))]
 
 
 def rounds_of(alignment: Alignment) -> list[list[list[int]]]:
-    """By round, cells (candidate token, reference token), the last being the alignment's own.
+    """Return the cells (candidate token, reference token) after each round; the last are those of the alignment.
 
-    Nothing where there are no rounds, too many, or where the result was repaired after them.
+    Empty if the matching has no rounds or too many, or if the result was repaired after them.
     """
     settings = [part for part in alignment.matching.split(",") if not part.startswith("denominator=")]
     try:
         matching = parse(",".join(settings))
-    except SpecError:  # a matching of somebody's own
+    except SpecError:  # a matching of another package
         return []
     size = alignment.similarity.size
-    if not isinstance(matching, Recursion) or matching.strict or not 0 < size <= FOLLOWED_CELLS:
+    if not isinstance(matching, Recursion) or matching.strict or not 0 < size <= MAX_ROUND_CELLS:
         return []
-    rounds = matching.own_constants[1]
+    rounds = matching.effective_constants[1]
     rounds = min(alignment.similarity.shape) if rounds == SHORTER else rounds
-    if not 0 < rounds <= FOLLOWED_ROUNDS:
+    if not 0 < rounds <= MAX_ROUNDS:
         return []
     weights = alignment.candidate_weights, alignment.reference_weights
     return [
@@ -163,22 +165,22 @@ def rounds_of(alignment: Alignment) -> list[list[list[int]]]:
 
 
 def foreign_text(alignment: Alignment) -> str:
-    """Why the scores mean nothing with this model, and which to take; empty where they mean something."""
+    """Return a warning if the model cannot read the texts, with a model that can; empty if it can."""
     model = signature_settings(alignment).get("model", "").partition("@")[0]
     for name, tokens in (("candidate", alignment.candidate), ("reference", alignment.reference)):
         script, why = _script(tokens.text), ""
-        own = int((~tokens.special).sum())
-        if own and len(tokens.unknown) >= MOST_UNKNOWN * own:
-            why = f"{len(tokens.unknown)} of the {own} tokens of the {name} are unknown to {model or 'the model'}"
-        elif script not in ("", LATIN) and (model in ENGLISH or _spelled_out(tokens, own)):
+        count = int((~tokens.special).sum())
+        if count and len(tokens.unknown) >= MAX_UNKNOWN_SHARE * count:
+            why = f"{len(tokens.unknown)} of the {count} tokens of the {name} are unknown to {model or 'the model'}"
+        elif script not in ("", LATIN) and (model in ENGLISH or _spelled_out(tokens, count)):
             why = f"the {name} is written in {script}, which {model or 'the model'} does not know"
         if why:
-            return f"{why[0].upper()}{why[1:]}: the score means nothing with this model; take {_better(script)}."
+            return f"{why[0].upper()}{why[1:]}: the score is meaningless with this model; use {_better(script)}."
     return ""
 
 
 def _script(text: str) -> str:
-    """The script of most letters, as in `Arabic`; empty for a text without letters."""
+    """Return the script of most letters, such as `Arabic`; empty for a text without letters."""
     scripts: Counter[str] = Counter()
     for char, count in Counter(text).items():
         if unicodedata.category(char)[0] == "L":
@@ -187,10 +189,10 @@ def _script(text: str) -> str:
     return "Japanese" if scripts["Japanese"] else max(scripts, key=scripts.__getitem__, default="")
 
 
-def _spelled_out(tokens: Tokens, own: int) -> bool:
+def _spelled_out(tokens: Tokens, count: int) -> bool:
     letters = sum(unicodedata.category(char)[0] == "L" for char in tokens.text)
     unspaced = any(first <= ord(char) <= last for char in tokens.text for first, last in UNSPACED)
-    return own >= SPELLED[unspaced] * letters
+    return count >= SPELLED_TOKENS_PER_LETTER[unspaced] * letters
 
 
 def _better(script: str) -> str:

@@ -1,28 +1,39 @@
-"""The versioned JSON documents that the page, the exported file and the notebook draw; schemas in `schema/`.
+"""Versioned JSON documents for the page, exported files and notebooks; their schemas are in `schema/`.
 
     alignments of one pair  --alignment_document-->  evalign.alignment, version 1
-    reports, rows           --corpus_document-->     evalign.corpus, version 1      (others: likelihood_document.py,
-                                                                                   lstm_document.py)
+    reports, rows           --corpus_document-->     evalign.corpus, version 1
+    likelihoods             --likelihood_document--> evalign.likelihood, version 1
 
-Only plain JSON values come out: finite numbers, and texts without lone surrogates, so that every reader takes them.
+The values are plain JSON: finite numbers, and texts without lone surrogates, so that all JSON readers accept them.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evalign.analysis.comparison.run import TIE
+from evalign.analysis.comparison import TIE
+from evalign.core import Alignment, Floats, Ints, Report, Row, Segment, Tokens
+from evalign.core.metric import Metric
+from evalign.core.registry import metric_class, metric_names
+from evalign.core.scoring import blocks
+from evalign.core.spec import Signature
+from evalign.encoders.likelihood import MIN_LOG_PROB, Likelihood
 from evalign.encoders.tokenizer import utf8
-from evalign.metrics.base import Metric
-from evalign.metrics.registry import METRICS, metric_class
-from evalign.metrics.signature import Signature
+from evalign.errors import EvalignError, TextTooLongError
+from evalign.io.files import whole_file
+from evalign.io.rows import RowSource
+from evalign.metrics.bartscore import Likelihoods
+from evalign.metrics.token_metric import TokenScorer, aligning_metric
 from evalign.render.alignment_reading import (
+    PROBABILITY_BOUNDS,
     Levels,
     clause_members,
     clause_values,
@@ -31,15 +42,14 @@ from evalign.render.alignment_reading import (
     rounds_of,
     signature_settings,
 )
-from evalign.text.clauses import clauses
-from evalign.text.word_numbers import word_numbers
-from evalign.types import Alignment, Floats, Ints, Report, Row, Segment, Tokens, corpus_entries
+from evalign.text.sentences import clauses
+from evalign.text.words import word_numbers
 from evalign.version import __version__
 
 ALIGNMENT = "evalign.alignment"
 CORPUS = "evalign.corpus"
 VERSION = 1
-STEPS = 65535
+UINT16_STEPS = 65535
 
 
 def alignment_document(
@@ -48,9 +58,13 @@ def alignment_document(
     metric: str = "",
     packed: bool = False,
 ) -> dict[str, Any]:
-    """One pair under one or several matchings of the same matrix, the first being the one that was asked for.
+    """Return the document of one pair.
 
-    `packed` writes the matrix as 16-bit numbers in base64, a third of the size and precise to five digits.
+    Args:
+        alignments: Alignments by matching, of the same matrix; the first is that of the metric.
+        skipped: Reasons why other matchings are missing.
+        metric: Spec of the metric; by default the name in the signature.
+        packed: Whether to write the matrix as 16-bit numbers in base64, a third of the size, with five digits.
     """
     name, first = next(iter(alignments.items()))
     levels = levels_of(first)
@@ -79,25 +93,27 @@ def alignment_document(
 
 
 def matching_name(alignment: Alignment) -> str:
-    """`transport=exact` and `recursive-argmax,paper` without their settings, which the signature has."""
+    """Return the name of a matching without its settings, which the signature has: `transport`, `recursive-argmax`."""
     return alignment.matching.partition(",")[0].partition("=")[0]
 
 
 def metric_entry(metric: Metric, signature: str) -> dict[str, Any]:
-    """How a corpus document describes a metric."""
+    """Return the entry of a metric in a corpus document."""
     return _metric_entry(type(metric), str(metric), signature, metric.fields)
 
 
-def _metric_entry(kind: type[Metric], spec: str, signature: str, fields: Sequence[str]) -> dict[str, Any]:
-    """A metric of this class; a bound that is infinite is null."""
+def _metric_entry(metric_type: type[Metric], spec: str, signature: str, fields: Sequence[str]) -> dict[str, Any]:
+    """Return the entry of a metric of this class; infinite bounds are null."""
     return {
         "metric": spec,
         "signature": signature,
         "fields": list(fields),
         "main": fields[-1],
-        "higher_is_better": kind.higher_is_better,
-        "bounds": [float(end) if np.isfinite(end) else None for end in getattr(kind, "bounds", (-np.inf, np.inf))],
-        "aligns": kind.aligns,
+        "higher_is_better": metric_type.higher_is_better,
+        "bounds": [
+            float(end) if np.isfinite(end) else None for end in getattr(metric_type, "bounds", (-np.inf, np.inf))
+        ],
+        "aligns": metric_type.aligns,
     }
 
 
@@ -108,7 +124,15 @@ def corpus_document(
     problems: Sequence[Mapping[str, str]] = (),
     comparison: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Scores of many rows: `metrics` by `metric_entry`, `results` as `evalign score` has them, rows by `row_entry`."""
+    """Return the document of the scores of many rows.
+
+    Args:
+        metrics: Entries by `metric_entry`.
+        results: Entries as in the JSON of `evalign score`.
+        rows: Entries by `row_entry`.
+        problems: Messages on rows or files that were left out.
+        comparison: Entry of a `SystemComparison`.
+    """
     return {
         "format": CORPUS,
         "version": VERSION,
@@ -131,15 +155,27 @@ def scores_document(
     comparison: Mapping[str, Any] | None = None,
     texts: bool = True,
 ) -> dict[str, Any]:
-    """Rows under several metrics: for each of them the segments in the order of the rows; with the texts or without."""
+    """Return the corpus document of scored rows.
+
+    Args:
+        metrics: Metrics in the order of the document.
+        results: Entries of the results.
+        rows: Scored rows.
+        segments: For each metric the segments in the order of the rows.
+        comparison: Entry of a `SystemComparison`.
+        texts: Whether the rows include their texts.
+    """
     signatures = {result["metric"]: result["signature"] for result in results}
     entries = [metric_entry(metric, signatures[str(metric)]) for metric in metrics]
-    scored = [row_entry(row, some, texts) for row, some in zip(rows, zip(*segments, strict=True), strict=True)]
+    scored = [
+        row_entry(row, entries_of_row, texts)
+        for row, entries_of_row in zip(rows, zip(*segments, strict=True), strict=True)
+    ]
     return corpus_document(entries, results, scored, comparison=comparison)
 
 
 def row_entry(row: Row, segments: Sequence[Segment], texts: bool = True) -> dict[str, Any]:
-    """One row with its segments, one per metric in the document's order."""
+    """Return the entry of a row with its segments, one per metric in the order of the document."""
     entry: dict[str, Any] = {"id": utf8(row.id), "system": utf8(row.system)}
     if texts:
         entry |= {"candidate": utf8(row.candidate), "references": [utf8(text) for text in row.references]}
@@ -157,33 +193,38 @@ def row_entry(row: Row, segments: Sequence[Segment], texts: bool = True) -> dict
 
 
 def report_document(report: Report) -> dict[str, Any]:
-    """A report in memory; its texts are there if the metric's own `score` made it."""
+    """Return the document of a report; it has texts if the report came from `Metric.score`."""
     about = _metric_entry(metric_kind(report.metric), report.metric, report.signature, report.fields)
     rows = report.rows or [Row(segment.id, "") for segment in report.segments]
-    result = {"system": "", "metric": report.metric, "signature": report.signature, "n": len(report)}
-    means = {name: report.mean(name) for name in report.fields} if len(report) else {}
-    result |= {"scores": means, **corpus_entries(report.pooled, report.intervals), "flags": report.flags}
     entries = [
         row_entry(row, [segment], texts=bool(report.rows)) for row, segment in zip(rows, report.segments, strict=True)
     ]
-    return corpus_document([about], [result], entries)
+    return corpus_document([about], [{"system": ""} | report.result_entry()], entries)
+
+
+def write_text(text: str, path: str | Path) -> None:
+    """Write a document to a file, whole or not at all."""
+    with whole_file(Path(path)) as stream:
+        stream.write(text)
 
 
 def metric_kind(spec: str) -> type[Metric]:
-    """The class behind a spec; of somebody's own metric nothing is known but that higher is better."""
+    """Return the class of a spec; `Metric` itself for unregistered metrics."""
     name = spec.partition("(")[0]
-    return metric_class(name) if name in METRICS else Metric
+    return metric_class(name) if name in metric_names() else Metric
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of `alignment`, `corpus`, `likelihood` or `lstm` documents."""
-    file = resources.files("evalign.render").joinpath("schema", f"{name}.v{VERSION}.json")
+    """Return the JSON Schema of a type of document: `alignment`, `corpus`, `likelihood`, or that of a plugged view."""
+    from evalign.render.export import find_view  # which needs no schema
+
+    file = resources.files(find_view(name).package).joinpath("schema", f"{name}.v{VERSION}.json")
     read: dict[str, Any] = json.loads(file.read_text("utf-8"))
     return read
 
 
 def _rating(human: Any) -> bool:
-    """Whether a rating is one number or word that JSON can hold."""
+    """Return whether a rating is a single number or word that JSON can represent."""
     return isinstance(human, str) or (isinstance(human, int | float) and bool(np.isfinite(human)))
 
 
@@ -210,7 +251,7 @@ def _matching(name: str, alignment: Alignment, members: Mapping[str, Sequence[In
 
 
 def tokens_document(tokens: Tokens) -> dict[str, Any]:
-    """A text and its tokens, as every document of a pair has them."""
+    """Return the entry of a text and its tokens in documents of a pair."""
     return {
         "text": utf8(tokens.text),
         "pieces": [utf8(piece) for piece in tokens.pieces],
@@ -223,9 +264,9 @@ def tokens_document(tokens: Tokens) -> dict[str, Any]:
 
 
 def _side(tokens: Tokens, weights: Floats, spans: Sequence[tuple[int, int]]) -> dict[str, Any]:
-    own = {"words": word_numbers(tokens), "weights": _plain(weights), "windows": list(tokens.borders)}
-    own |= {"clauses": [list(span) for span in spans]}
-    return tokens_document(tokens) | own
+    entry = {"words": word_numbers(tokens), "weights": _plain(weights), "windows": list(tokens.borders)}
+    entry |= {"clauses": [list(span) for span in spans]}
+    return tokens_document(tokens) | entry
 
 
 def _scores(alignment: Alignment) -> dict[str, float]:
@@ -239,12 +280,154 @@ def _plain(numbers: Floats, digits: int = 8) -> list[Any]:
 
 def _packed(matrix: Floats) -> dict[str, Any]:
     low, high = (float(matrix.min()), float(matrix.max())) if matrix.size else (0.0, 0.0)
-    steps = np.round((matrix.astype(np.float64) - low) / ((high - low) or 1.0) * STEPS).astype("<u2")
+    steps = np.round((matrix.astype(np.float64) - low) / ((high - low) or 1.0) * UINT16_STEPS).astype("<u2")
     rows, columns = matrix.shape
     packed = {"rows": rows, "columns": columns, "low": low, "high": high}
     return packed | {"uint16": base64.b64encode(steps.tobytes()).decode("ascii")}
 
 
 def _baseline(levels: Levels) -> dict[str, Any]:
-    """What unrelated text reaches: a match below it says little."""
+    """Return the similarity of unrelated text: lower matches are weak."""
     return {"value": levels.weak, "from": levels.source}
+
+
+LIKELIHOOD = "evalign.likelihood"
+DIGITS = 8  # of log-probabilities and of the lowest possible one, so that they can be compared
+
+
+def likelihood_document(likelihoods: Likelihoods) -> dict[str, Any]:
+    """Return the document of every direction: the text read, the predicted tokens, and their log-probabilities."""
+    return {
+        "format": LIKELIHOOD,
+        "version": VERSION,
+        "evalign": __version__,
+        "metric": utf8(likelihoods.metric),
+        "signature": utf8(likelihoods.signature),
+        "scores": {name: float(value) for name, value in likelihoods.scores.items()},
+        "lowest": round(MIN_LOG_PROB, DIGITS),
+        "probability_bounds": list(PROBABILITY_BOUNDS),
+        "directions": [_direction(name, likelihood) for name, likelihood in likelihoods.directions.items()],
+        "flags": dict(likelihoods.counts),
+    }
+
+
+def _direction(name: str, likelihood: Likelihood) -> dict[str, Any]:
+    source, target = name.split("-to-")
+    return {
+        "name": name,
+        "mean": likelihood.score,
+        "read": {"of": source, **_likelihood_side(likelihood.source)},
+        "predicted": {"of": target, **_likelihood_side(likelihood.target)},
+        "log_probs": np.round(likelihood.log_probs.astype(np.float64), DIGITS).tolist(),
+        "flags": likelihood.counts,
+    }
+
+
+def _likelihood_side(tokens: Tokens) -> dict[str, Any]:
+    return tokens_document(tokens) | {"cut": _cut(tokens) if tokens.dropped else None}
+
+
+def _cut(tokens: Tokens) -> list[int]:
+    """Return the widest span that no token covers: the part that was cut. A prompt after it is kept."""
+    end = len(tokens.text.rstrip())
+    spans = [(start, stop) for start, stop in tokens.offsets[~tokens.special].tolist() if start < stop]
+    covered, widest = 0, [0, 0]
+    for start, stop in [*spans, (end, end)]:
+        if start - covered > widest[1] - widest[0]:
+            widest = [covered, start]
+        covered = max(covered, stop)
+    return widest
+
+
+MAX_ALIGNMENT_BYTES = 6_000_000  # in one file: about a thousand pairs of sentences
+ROWS_PER_BLOCK = 64  # rows that are encoded together
+Watch = Callable[[str, int | None], AbstractContextManager[Callable[[], object]]]
+Scored = tuple[int, int, Row, int]  # index of the row, index of the metric, the row, index of its best reference
+
+
+def row_alignments(
+    metrics: Sequence[Metric],
+    sources: Sequence[tuple[RowSource, Sequence[Row]]],
+    segments: Sequence[Sequence[Segment]],
+    max_bytes: int = MAX_ALIGNMENT_BYTES,
+    watch: Watch = lambda _what, _total: nullcontext(lambda: None),
+) -> dict[str, Any]:
+    """Return alignment documents by index of row and metric (`rows`), and a sentence on which rows have one (`about`).
+
+    Args:
+        metrics: All metrics of the corpus document.
+        sources: Row sources and their rows.
+        segments: For each metric the segments in the order of the rows.
+        max_bytes: Maximum size of all alignments.
+        watch: Opens a progress bar with a title and a total.
+    """
+    aligning = [index for index, metric in enumerate(metrics) if metric.aligns]
+    if not aligning:
+        return {"rows": [], "about": "None of these metrics matches tokens, so no row has an alignment to show."}
+    source_of_row = [number for number, (_, rows) in enumerate(sources) for _ in rows]
+    texts = [row for _, rows in sources for row in rows]
+    aligned_rows = _wanted(metrics, aligning, texts, segments)
+    scorers: dict[tuple[int, int], TokenScorer] = {}
+    entries: list[dict[str, Any]] = []
+    left = max_bytes
+    try:
+        with watch("aligning", len(aligned_rows)) as advance:
+            for block in blocks(aligned_rows, ROWS_PER_BLOCK):
+                for key in dict.fromkeys((source_of_row[row], which) for row, which, _, _ in block):
+                    if key not in scorers:
+                        scorers[key] = _scorer(metrics[key[1]], sources[key[0]][0])
+                    group = [scored for scored in block if (source_of_row[scored[0]], scored[1]) == key]
+                    for entry in _aligned(scorers[key], str(metrics[key[1]]), group):
+                        left -= len(json.dumps(entry, ensure_ascii=False).encode())
+                        if left < 0:
+                            return {"rows": entries, "about": _about(entries, aligned_rows, max_bytes)}
+                        entries.append(entry)
+                        advance()
+    except EvalignError as error:  # rows scored on another machine, whose model is not available here
+        return {"rows": [], "about": f"This file has no alignments: {error}"}
+    return {"rows": entries, "about": _about(entries, aligned_rows, max_bytes)}
+
+
+def _wanted(
+    metrics: Sequence[Metric], aligning: Sequence[int], rows: Sequence[Row], segments: Sequence[Sequence[Segment]]
+) -> list[Scored]:
+    """Return all rows and metrics that can be aligned, rows with the worst rank under any metric first."""
+    worst = np.full(len(rows), len(rows))
+    for index in aligning:
+        metric = metrics[index]
+        sign = 1 if metric.higher_is_better else -1
+        values = np.array([sign * segment.scores.get(metric.main, np.inf) for segment in segments[index]])
+        worst = np.minimum(worst, np.argsort(np.argsort(values, kind="stable"), kind="stable"))
+    return [
+        (int(row), index, rows[row], segments[index][row].reference or 0)
+        for row in np.argsort(worst, kind="stable")
+        for index in aligning
+        if segments[index][row].error is None and "empty" not in segments[index][row].counts and rows[row].references
+    ]
+
+
+def _scorer(metric: Metric, source: RowSource) -> TokenScorer:
+    return aligning_metric(metric).scorer(source)
+
+
+def _aligned(scorer: TokenScorer, spec: str, scored: Sequence[Scored]) -> Iterator[dict[str, Any]]:
+    texts = [text for _, _, row, best in scored for text in (row.candidate, row.references[best])]
+    candidates, references = scorer.weigh(texts)
+    for row_index, metric_index, row, best in scored:
+        try:
+            alignment = scorer.align_texts(candidates[row.candidate], references[row.references[best]])
+        except TextTooLongError:
+            continue
+        document = alignment_document({matching_name(alignment): alignment}, metric=spec, packed=True)
+        yield {"row": row_index, "metric": metric_index, "alignment": document}
+
+
+def _about(entries: Sequence[dict[str, Any]], wanted: Sequence[Scored], max_bytes: int) -> str:
+    included = len({entry["row"] for entry in entries})
+    total = len({row for row, *_ in wanted})
+    if len(entries) == len(wanted):
+        return f"This file has the alignments of all rows that can be aligned: {included:,} rows."
+    return (
+        f"This file has the alignments of the {included:,} worst of {total:,} rows, because it is limited to "
+        f"{max_bytes / 1_000_000:g} MB of alignments; evalign serve and evalign align show the other rows."
+    )

@@ -1,8 +1,8 @@
-"""Matplotlib figures of all reports: their look, their panels, and their files (PNG, SVG, CSV); a pair's similarities.
+"""Matplotlib figures of all reports: style, panels and files (PNG, SVG, CSV), and the plot of a similarity matrix.
 
 The only module that imports matplotlib (extra `plots`), when the first figure is drawn. Nothing global is changed:
-figures are made with the object API, and the style holds only while one is drawn or written. Colours are Okabe and
-Ito's and cividis, safe for colour-blind readers; whatever a colour says, a marker, a line or a number says again.
+figures use the object API, and the style applies only while a figure is drawn or written. Colours are Okabe and Ito's
+and cividis, safe for colour-blind readers; markers, lines or numbers repeat what colours show.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from evalign.atomic_files import whole_file
+from evalign.core import Alignment, Ints, Tokens
 from evalign.errors import FileFormatError, MissingExtraError, SpecError
-from evalign.render.labels import showable
-from evalign.types import Alignment, Ints, Tokens
+from evalign.io.files import whole_file
+from evalign.render.tables import harmless, showable
 
 if TYPE_CHECKING:  # named again for modules that may not import matplotlib
     from matplotlib.axes import Axes as Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure as Figure
 
-INK = "#1b1f24"  # text, axes: pages that know dark and light replace these two
+INK = "#1b1f24"  # text, axes; pages with light and dark mode replace these two colours
 GRID = "#d5d9de"
 MAIN = "#0072b2"
 OTHER = "#d55e00"
@@ -47,8 +47,8 @@ STYLE: dict[Any, Any] = {
 
 LINK = re.compile(r'<a xlink:href="#[^>]*>\s*|</a>\s*')
 Parameters = ParamSpec("Parameters")
-Made = TypeVar("Made")
-DARK = 0.5  # cells above are written in white
+Result = TypeVar("Result")
+DARK_VALUE = 0.5  # higher cells have white text
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,16 +71,16 @@ class Drawing:
 
     @cached_property
     def figure(self) -> Figure:
-        """The figure, drawn once for all files."""
+        """Return the figure, drawn once for all files."""
         return self.draw()
 
     @cached_property
     def svg(self) -> str:
-        """The figure as SVG text, which the file and the page share; links lead within the page, so a file has none."""
+        """Return the figure as SVG, for page and file; its links point into the page and are removed from the file."""
         return svg(self.figure)
 
     def save(self, folder: Path, name: str) -> list[Path]:
-        """Writes the figure as PNG and SVG and its numbers as CSV; returns the three paths."""
+        """Write the figure as PNG and SVG and its numbers as CSV; return the three paths."""
         files = [folder / f"{name}{ending}" for ending in (".png", ".svg", ".csv")]
         save(self.figure, files[0])
         with whole_file(files[1]) as stream:
@@ -91,7 +91,7 @@ class Drawing:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """The look of all figures; an error that names the extra where matplotlib is missing."""
+    """Apply the style of all figures; raise an error that names the extra if matplotlib is missing."""
     try:
         import matplotlib
     except ImportError as error:
@@ -104,11 +104,11 @@ def styled() -> Iterator[None]:
         yield
 
 
-def in_style(function: Callable[Parameters, Made]) -> Callable[Parameters, Made]:
-    """Draws in the look of all figures; for functions that make one."""
+def in_style(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Decorate a function that draws a figure, to apply the style of all figures."""
 
     @wraps(function)
-    def wrapped(*arguments: Parameters.args, **options: Parameters.kwargs) -> Made:
+    def wrapped(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
         with styled():
             return function(*arguments, **options)
 
@@ -117,7 +117,7 @@ def in_style(function: Callable[Parameters, Made]) -> Callable[Parameters, Made]
 
 @in_style
 def svg(figure: Figure) -> str:
-    """The figure as SVG text: the same bytes for the same figure, no date."""
+    """Return the figure as SVG: the same bytes for the same figure, without a date."""
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     return text.getvalue()
@@ -125,7 +125,7 @@ def svg(figure: Figure) -> str:
 
 @in_style
 def png(figure: Figure) -> bytes:
-    """The figure as PNG, 150 dots per inch, without a date."""
+    """Return the figure as PNG, 150 dots per inch, without a date."""
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=150, metadata={"Software": None})
     return picture.getvalue()
@@ -135,7 +135,7 @@ FILES: dict[str, Callable[[Figure], bytes]] = {".png": png, ".svg": lambda figur
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Writes a file in the format of its ending, whole or not at all."""
+    """Write a file in the format of its suffix, whole or not at all."""
     if path.suffix not in FILES:
         raise SpecError(f"{path.name}: a plot is saved as {' or '.join(FILES)}")
     content = FILES[path.suffix](figure)
@@ -144,22 +144,22 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def save_numbers(path: Path, columns: Sequence[str], lines: Sequence[Sequence[Any]]) -> None:
-    """Writes a CSV file, whole or not at all: floats with six digits, None as an empty cell."""
+    """Write a CSV file, whole or not at all: floats with six digits, None as an empty cell."""
     with whole_file(path) as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerows([_csv_cell(value) for value in line] for line in (columns, *lines))
 
 
 def make_folder(folder: Path) -> None:
-    """Makes a folder unless it is there; an error that says why if it cannot be made."""
+    """Create a folder unless it exists; raise an error with the reason if that fails."""
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        raise FileFormatError(f"{folder}: no folder can be made there ({error.strerror or error})") from error
+        raise FileFormatError(f"{folder}: cannot create the folder ({error.strerror or error})") from error
 
 
 def grid(count: int, columns: int, size: tuple[float, float], **shared: Any) -> tuple[Figure, list[Axes]]:
-    """A figure with axes for `count` panels in rows of `columns`; `size` is the whole figure's, in inches."""
+    """Return a figure with axes for `count` panels in rows of `columns`; `size` is that of the figure, in inches."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -171,7 +171,7 @@ def grid(count: int, columns: int, size: tuple[float, float], **shared: Any) -> 
 
 
 def colour_map(name: str, steps: int | None = None) -> Colormap:
-    """One of matplotlib's colour maps; with few steps its colour bar is drawn in an SVG, not embedded as a bitmap."""
+    """Return a colour map of matplotlib; with `steps`, its colour bar is drawn in an SVG, not embedded as a bitmap."""
     from matplotlib import colormaps
 
     return colormaps[name] if steps is None else colormaps[name].resampled(steps)
@@ -182,12 +182,12 @@ def _csv_cell(value: Any) -> str:
         return ""
     if isinstance(value, float | np.floating):
         return f"{value:.6g}" if np.isfinite(value) else ""
-    return showable(str(value))
+    return harmless(showable(str(value)))
 
 
 @in_style
 def similarity_plot(alignment: Alignment, title: str = "Similarity Matrix") -> Figure:
-    """Candidate tokens down, reference tokens across, special ones left out, the value in every cell."""
+    """Draw the similarities of candidate tokens (rows) and reference tokens (columns), without special tokens."""
     rows, columns = (np.flatnonzero(~side.special) for side in (alignment.candidate, alignment.reference))
     values = alignment.similarity[np.ix_(rows, columns)]
     size = (1.6 + 0.75 * max(1, len(columns)), 1.2 + 0.55 * max(1, len(rows)))
@@ -198,11 +198,11 @@ def similarity_plot(alignment: Alignment, title: str = "Similarity Matrix") -> F
     axes.set_yticks(range(len(rows)), _labels(alignment.candidate, rows))
     axes.set(xlabel="Reference (tokenized)", ylabel="Candidate (tokenized)", title=title)
     for row, column in np.ndindex(values.shape):
-        colour = "white" if values[row, column] > DARK else "black"
+        colour = "white" if values[row, column] > DARK_VALUE else "black"
         axes.text(column, row, f"{values[row, column]:.3f}", ha="center", va="center", color=colour)
     figure.colorbar(image, ax=axes)
     return figure
 
 
-def _labels(tokens: Tokens, places: Ints) -> list[str]:
-    return [showable(tokens.surface(int(place))) for place in places]
+def _labels(tokens: Tokens, indices: Ints) -> list[str]:
+    return [showable(tokens.surface(int(index))) for index in indices]

@@ -14,20 +14,20 @@ from importlib import resources
 from xml.etree import ElementTree
 
 from evalign.render.figures import GRID, INK
-from evalign.render.labels import showable
+from evalign.render.tables import showable
 from evalign.version import __version__
 
 PAGE_COLOURS = {INK: "currentColor", GRID: "var(--grid)"}  # they change with the page between light and dark
-FONT = "DejaVu Sans, Verdana, sans-serif"  # Verdana is as wide, so labels keep their places where DejaVu is missing
+FONT = "DejaVu Sans, Verdana, sans-serif"  # Verdana is as wide, so labels keep their positions where DejaVu is missing
 
 
 def text(value: str) -> str:
-    """Escaped, for content and attributes; what no page can hold becomes U+FFFD, line breaks become spaces."""
+    """Escape a text for content and attributes; characters not allowed in HTML become U+FFFD, line breaks spaces."""
     return html.escape(showable(value), quote=True)
 
 
 def html_document(title: str, head: str, body: str) -> str:
-    """An HTML document; `head` and `body` are HTML."""
+    """Return an HTML document; `head` and `body` are HTML."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
@@ -36,7 +36,14 @@ def html_document(title: str, head: str, body: str) -> str:
 
 
 def page(title: str, style: str, sections: Iterable[tuple[str, str]], content: str) -> str:
-    """A whole report; `sections` are the id and the title of those that its navigation links to."""
+    """Return a report page.
+
+    Args:
+        title: Title and heading.
+        style: CSS added to the style sheet of all reports.
+        sections: Id and title of the sections in the navigation.
+        content: HTML of all sections.
+    """
     links = "".join(f'<li><a href="#{name}">{text(heading)}</a></li>' for name, heading in sections)
     header = f'<header><h1>{text(title)}</h1>\n<nav aria-label="Contents"><ul>{links}</ul></nav></header>'
     body = f"{header}\n<main>\n{content}</main>\n<footer>evalign {text(__version__)}</footer>"
@@ -44,13 +51,13 @@ def page(title: str, style: str, sections: Iterable[tuple[str, str]], content: s
 
 
 def section(name: str, title: str, content: str) -> str:
-    """A part of a page below a heading; `name` is its id."""
+    """Return a section below a heading; `name` is its id."""
     heading = f'<h2 id="{name}-h">{text(title)}</h2>'
     return f'<section id="{name}" aria-labelledby="{name}-h">{heading}\n{content}</section>\n'
 
 
 def figure(name: str, label: str, svg: str, caption: str, more: str = "") -> str:
-    """An SVG file's text as a figure; `name` begins all its ids, `more` is HTML that follows the caption."""
+    """Return an SVG as a figure; `name` prefixes its ids, `more` is HTML after the caption."""
     return (
         f"<figure>{_scrolling(label)}{inline_svg(svg, name, caption)}</div>\n"
         f"<figcaption>{text(caption)}{more}</figcaption></figure>\n"
@@ -58,29 +65,29 @@ def figure(name: str, label: str, svg: str, caption: str, more: str = "") -> str
 
 
 def paragraphs(sentences: Iterable[str]) -> str:
-    """Sentences, each a paragraph."""
+    """Return one paragraph per sentence."""
     return "".join(f"<p>{text(sentence)}</p>\n" for sentence in sentences)
 
 
 def items(sentences: Iterable[str]) -> str:
-    """Entries of a list."""
+    """Return one list item per sentence."""
     return "".join(f"<li>{text(sentence)}</li>\n" for sentence in sentences)
 
 
 def table(caption: str, columns: Sequence[str], lines: Iterable[tuple[str, Sequence[str]]], head: int = 0) -> str:
-    """A table of texts; each line has its class and its cells, the cell `head` of which names the line."""
+    """Return a table of texts; each line is a CSS class and its cells, of which cell `head` is the row header."""
     header = "".join(
-        f'<th scope="col"{" class=name" if place == head else ""}>{text(column)}</th>'
-        for place, column in enumerate(columns)
+        f'<th scope="col"{" class=name" if index == head else ""}>{text(column)}</th>'
+        for index, column in enumerate(columns)
     )
     body = "".join(
-        f'<tr class="{kind}">'
+        f'<tr class="{css_class}">'
         + "".join(
-            f'<th scope="row"><bdi>{text(cell)}</bdi></th>' if place == head else f"<td>{text(cell)}</td>"
-            for place, cell in enumerate(cells)
+            f'<th scope="row"><bdi>{text(cell)}</bdi></th>' if index == head else f"<td>{text(cell)}</td>"
+            for index, cell in enumerate(cells)
         )
         + "</tr>\n"
-        for kind, cells in lines
+        for css_class, cells in lines
     )
     return (
         f"{_scrolling(caption)}<table><caption>{text(caption)}"
@@ -90,7 +97,7 @@ def table(caption: str, columns: Sequence[str], lines: Iterable[tuple[str, Seque
 
 @cache
 def report_style() -> str:
-    """The style sheet of all reports."""
+    """Return the style sheet of all reports."""
     return resources.files("evalign.render").joinpath("report.css").read_text("utf-8")
 
 
@@ -99,11 +106,11 @@ def _scrolling(label: str) -> str:
 
 
 def inline_svg(svg: str, name: str, label: str) -> str:
-    """`name` begins all ids; `label` is read out instead of the picture."""
+    """Prepare an SVG for a page: `name` prefixes its ids, `label` is its text for screen readers."""
     root = ElementTree.fromstring(svg)
     links = root.findall(".//{*}a")
     root.set("role", "group" if links else "img")  # an image has no links
-    for link in links:  # for the pointer; what they lead to can be reached without them
+    for link in links:  # for the pointer only; their targets are reachable without them
         link.attrib.pop("target", None)
         link.attrib |= {"tabindex": "-1", "aria-hidden": "true"}
     root.set("aria-label", showable(label))
@@ -115,8 +122,8 @@ def inline_svg(svg: str, name: str, label: str) -> str:
             parent.remove(child)
     for element in root.iter():
         element.tag = _local(element.tag)
-        own = "" if element.tag == "a" else name  # links lead to parts of the page, references to parts of the picture
-        attributes = {_local(key): _attribute(_local(key), value, own) for key, value in element.attrib.items()}
+        prefix = "" if element.tag == "a" else name  # links point into the page, references into the picture
+        attributes = {_local(key): _attribute(_local(key), value, prefix) for key, value in element.attrib.items()}
         element.attrib.clear()
         element.attrib.update(attributes)
     background = root.find(".//*[@id='" + name + "-patch_1']")

@@ -1,4 +1,4 @@
-"""A progress bar on standard error, shown only when work takes longer than a second."""
+"""Progress bar on standard error, shown only if the work takes longer than a second."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from threading import Timer
-from typing import Protocol
+from typing import Protocol, TextIO, cast
 
 from rich.console import Console
+from rich.file_proxy import FileProxy
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -21,33 +22,36 @@ from rich.progress import (
 )
 from rich.text import Text
 
-PATIENCE = 1.0
+from evalign.io.output import OutputStream
+from evalign.render.console import stderr_console
+
+DELAY_SECONDS = 1.0
 
 
 class Advance(Protocol):
-    """Says that some more is done."""
+    """Function that reports finished steps."""
 
     def __call__(self, steps: int = 1) -> None:
-        """`steps` more rows are finished."""
+        """Count `steps` more rows as finished."""
         ...
 
 
 class CountColumn(MofNCompleteColumn):
-    """How many of how many; nothing where nothing is counted."""
+    """Column with the number of finished steps and the total; empty if nothing is counted."""
 
     def render(self, task: Task) -> Text:
-        """As 3/10."""
+        """Return a text such as 3/10."""
         return super().render(task) if task.total is not None or task.completed else Text("")
 
 
 class RateColumn(ProgressColumn):
-    """How many are finished in a second since the start, and how long the rest takes at that rate.
+    """Column with the steps per second since the start, and the time left at that rate.
 
-    Rows are finished a batch at a time: rich's own estimate, over the last steps only, is the speed of counting them.
+    Rows are finished in batches: rich's estimate, over the last steps only, would be the speed of counting them.
     """
 
     def render(self, task: Task) -> Text:
-        """Nothing as long as nothing is finished."""
+        """Return the rate and the time left; empty until a step is finished."""
         if not task.completed or not task.elapsed:
             return Text("")
         rate = task.completed / task.elapsed
@@ -56,10 +60,13 @@ class RateColumn(ProgressColumn):
 
 
 @contextmanager
-def progress(what: str, total: int | None = None, console: Console | None = None) -> Iterator[Advance]:
-    """Yields a function to call for every finished row, or for none where no rows are counted.
+def progress(title: str, total: int | None = None, console: Console | None = None) -> Iterator[Advance]:
+    """Show a progress bar, and yield a function that counts finished steps.
 
-    The bar comes after a second even if nothing is finished by then; nothing is drawn off a terminal.
+    Args:
+        title: Text before the bar.
+        total: Number of steps, if it is known.
+        console: Where the bar is drawn; by default standard error, and only on a terminal.
     """
     bar = Progress(
         TextColumn("{task.description}"),
@@ -67,12 +74,12 @@ def progress(what: str, total: int | None = None, console: Console | None = None
         CountColumn(),
         RateColumn(),
         TimeElapsedColumn(),
-        console=console or Console(stderr=True),
+        console=console or stderr_console(),
         transient=True,
-        redirect_stdout=sys.stdout.isatty(),  # what goes to a file or a pipe must get there
+        redirect_stdout=sys.stdout.isatty(),  # output to a file or a pipe must not be captured
     )
-    task = bar.add_task(what, total=total)
-    start = Timer(PATIENCE, bar.start)
+    task = bar.add_task(title, total=total)
+    start = Timer(DELAY_SECONDS, _start, [bar])
     start.daemon = True
     if bar.console.is_terminal:
         start.start()
@@ -84,3 +91,12 @@ def progress(what: str, total: int | None = None, console: Console | None = None
             start.join()  # it may be drawing the bar just now
         if bar.live.is_started:
             bar.stop()
+
+
+def _start(bar: Progress) -> None:
+    """Start the bar; rich then reads styles and links out of what is written around it, so that is escaped before."""
+    bar.start()
+    if isinstance(sys.stdout, FileProxy):
+        sys.stdout = cast(TextIO, OutputStream(cast(TextIO, sys.stdout), "standard output"))
+    if isinstance(sys.stderr, FileProxy):
+        sys.stderr = cast(TextIO, OutputStream(cast(TextIO, sys.stderr), None))

@@ -1,4 +1,4 @@
-"""Results of `evalign score`: a table for the terminal, JSON and TSV for programs, LaTeX for papers."""
+"""Tables of the results of `evalign score`: terminal, JSON, TSV, LaTeX and Markdown."""
 
 from __future__ import annotations
 
@@ -10,10 +10,23 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from evalign.analysis.scoring import Result
+from evalign.core import Segment
+from evalign.core.totals import Result
 from evalign.metrics.baseline import Baseline
-from evalign.render.tables import Writers, latex_tabular, signature_line, terminal_table, tsv
-from evalign.types import Segment
+from evalign.render.tables import (
+    TextTable,
+    Writers,
+    interval_text,
+    latex_tabular,
+    markdown_notes,
+    markdown_table,
+    metric_label,
+    score_digits,
+    score_text,
+    signature_line,
+    terminal_table,
+    tsv,
+)
 from evalign.version import __version__
 
 FIELD_ORDER = ("precision", "recall", "f1", "score")
@@ -21,7 +34,7 @@ ScoredRow = tuple[Result, Segment]
 
 
 def results_table(results: Sequence[Result]) -> RenderableType:
-    """For the terminal: means, flags, and the signatures they need to be quoted with."""
+    """Return a terminal table with means and flags, and the signatures to quote them with."""
     fields, pooled = field_names(results), any(result.pooled for result in results)
     columns = ["system", "metric", *fields, *(["corpus"] if pooled else []), "rows", "flags"]
     lines = []
@@ -36,34 +49,35 @@ def results_table(results: Sequence[Result]) -> RenderableType:
 
 
 def results_json(results: Sequence[Result]) -> str:
-    """The JSON document of all results."""
+    """Return the JSON document of all results."""
     return _json([result.to_dict() for result in results])
 
 
 def results_tsv(results: Sequence[Result]) -> str:
-    """One line per system and metric."""
-    fields = _columns(results)
-    lines = [
-        (result.system, result.metric, *map(_values(result).get, fields), result.n, result.failed, result.signature)
-        for result in results
-    ]
+    """Return TSV with one line per system and metric."""
+    fields, lines = _columns(results), []
+    for result in results:
+        values = {name: score_text(value, result.metric, more=2) for name, value in _values(result).items()}
+        cells = map(values.get, fields)
+        lines.append((result.system, result.metric, *cells, result.n, result.failed, result.signature))
     return tsv(["system", "metric", *fields, "n", "failed", "signature"], lines)
 
 
 def results_latex(results: Sequence[Result]) -> str:
-    """A tabular for booktabs, with the signatures as comments."""
-    fields = _columns(results)
-    lines = []
-    for result in results:
-        values = _values(result)
-        means = [f"{values[name]:.4f}" if name in values else "" for name in fields]
-        lines.append([result.system, result.metric, *means])
-    columns = ["system", "metric", *(name.replace("_", " ") for name in fields)]
-    return latex_tabular(columns, "ll" + "r" * len(fields), [lines], _signatures(results))
+    """Return a LaTeX tabular (booktabs), with the signatures as comments."""
+    columns, lines = _text_cells(results)
+    return latex_tabular(columns, "ll" + "r" * (len(columns) - 2), [lines], _signatures(results))
+
+
+def results_markdown(results: Sequence[Result]) -> str:
+    """Return a Markdown table, with the signatures as a list below it."""
+    columns, lines = _text_cells(results)
+    content = TextTable("", tuple(columns), tuple(map(tuple, lines)), 2)
+    return markdown_table(content) + "\n" + markdown_notes(_signatures(results))
 
 
 def segments_json(results: Sequence[Result], segments: Sequence[ScoredRow]) -> str:
-    """The JSON document of all results, each with the scores of its rows."""
+    """Return the JSON document of all results, each with the scores of its rows."""
     return _json([
         result.to_dict() | {"segments": [segment.to_dict() for owner, segment in segments if owner is result]}
         for result in results
@@ -71,13 +85,13 @@ def segments_json(results: Sequence[Result], segments: Sequence[ScoredRow]) -> s
 
 
 def segments_tsv(results: Sequence[Result], segments: Sequence[ScoredRow]) -> str:
-    """One line per row, system and metric."""
-    fields = field_names(results)
-    lines = [
-        (result.system, result.metric, segment.id, *map(segment.scores.get, fields), " ".join(segment.flags),
-         segment.error)
-        for result, segment in segments
-    ]  # fmt: skip
+    """Return TSV with one line per row, system and metric."""
+    fields, lines = field_names(results), []
+    digits = {result.metric: score_digits(result.metric) + 2 for result in results}  # not of each of many rows
+    for result, segment in segments:
+        scores = {name: f"{value:.{digits[result.metric]}f}" for name, value in segment.scores.items()}
+        cells = map(scores.get, fields)
+        lines.append((result.system, result.metric, segment.id, *cells, " ".join(segment.flags), segment.error))
     return tsv(["system", "metric", "id", *fields, "flags", "error"], lines)
 
 
@@ -86,18 +100,19 @@ FORMATS: Writers[[Sequence[Result]]] = {
     "json": results_json,
     "tsv": results_tsv,
     "latex": results_latex,
+    "markdown": results_markdown,
 }
 SEGMENT_FORMATS: Writers[[Sequence[Result], Sequence[ScoredRow]]] = {"json": segments_json, "tsv": segments_tsv}
 
 
 def field_names(results: Sequence[Result]) -> list[str]:
-    """The fields that occur, the usual ones first."""
+    """Return the fields of all results, the standard fields first."""
     present = dict.fromkeys(name for result in results for name in result.fields)
     return [name for name in FIELD_ORDER if name in present] + [name for name in present if name not in FIELD_ORDER]
 
 
 def baseline_table(baseline: Baseline) -> Table:
-    """What unrelated text scores, layer by layer; 98 of 100 unrelated pairs lie below the last column."""
+    """Return the mean scores of unrelated text per layer, and the F1 that 98 % of unrelated pairs stay below."""
     lines = [
         [layer, *(f"{value:.4f}" for value in (*row, baseline.quantiles[layer][2][-2]))]
         for layer, row in baseline.by_layer.items()
@@ -110,22 +125,27 @@ def _json(entries: list[dict[str, Any]]) -> str:
 
 
 def _mean(result: Result, name: str) -> str:
-    """A field's mean with its interval, if there is one."""
-    ends = "\n[{:.4f}, {:.4f}]".format(*result.mean_intervals[name]) if name in result.mean_intervals else ""
-    return f"{result.scores[name]:.4f}{ends}" if name in result.scores else ""
+    """Return a field's mean with its interval, if it has one."""
+    if name not in result.scores:
+        return ""
+    interval = result.mean_intervals.get(name)
+    ends = f"\n{interval_text(interval, result.metric)}" if interval else ""
+    return score_text(result.scores[name], result.metric) + ends
 
 
 def _pooled(result: Result) -> str:
-    """Corpus scores, by name where there are several, with their intervals where there are any."""
+    """Return corpus scores, named if there are several, with intervals if they have any."""
     lines = []
     for name, value in result.pooled.items():
-        ends = "[{:.4f}, {:.4f}]".format(*result.intervals[name]) if name in result.intervals else ""
-        lines.append(f"{name if len(result.pooled) > 1 else ''} {value:.4f} {ends}".strip())
+        interval = result.intervals.get(name)
+        ends = interval_text(interval, result.metric) if interval else ""
+        score = score_text(value, result.metric)
+        lines.append(f"{name if len(result.pooled) > 1 else ''} {score} {ends}".strip())
     return "\n".join(lines)
 
 
 def _columns(results: Sequence[Result]) -> list[str]:
-    """Mean fields, then the corpus scores of those that have them."""
+    """Return the columns: mean fields, then corpus scores, with the ends of intervals."""
     present = {name for result in results for name in result.pooled}
     fields = field_names(results)
     resampled = {name for result in results for name in _intervals(result)}
@@ -133,13 +153,24 @@ def _columns(results: Sequence[Result]) -> list[str]:
     return [column for name in names for column in (name, *(_ends(name) if name in resampled else ()))]
 
 
+def _text_cells(results: Sequence[Result]) -> tuple[list[str], list[list[str]]]:
+    """Return column names and lines: means, corpus scores and the ends of intervals."""
+    fields = _columns(results)
+    lines = []
+    for result in results:
+        values = _values(result)
+        means = [score_text(values[name], result.metric) if name in values else "" for name in fields]
+        lines.append([result.system, metric_label(result.metric), *means])
+    return ["system", "metric", *(name.replace("_", " ") for name in fields)], lines
+
+
 def _ends(name: str) -> tuple[str, str]:
-    """The columns of an interval's ends."""
+    """Return the columns of an interval's ends."""
     return f"{name}_low", f"{name}_high"
 
 
 def _intervals(result: Result) -> dict[str, tuple[float, float]]:
-    """The resampled intervals by column; those of an original program are in JSON and in the table only."""
+    """Return the resampled intervals by column; those of an original program are in JSON and the terminal only."""
     pooled = {_corpus_name(name): ends for name, ends in result.pooled_intervals.items()}
     return result.mean_intervals | (pooled if result.intervals == result.pooled_intervals else {})
 
@@ -151,7 +182,7 @@ def _values(result: Result) -> dict[str, float]:
 
 
 def _corpus_name(name: str) -> str:
-    """The column of a corpus score that is not a mean."""
+    """Return the column of a corpus score that is not a mean."""
     return f"corpus_{name}"
 
 

@@ -1,4 +1,4 @@
-"""The application: its routes, and the way of a request through it.
+"""The ASGI application: routes, and the steps of a request.
 
 Guard (host, headers, queue full?) -> FastAPI route -> BodyReader -> WorkerPool [parse, check, compute, JSON] -> bytes
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeVar
@@ -20,32 +20,26 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from evalign.encoders.loading import keep_embeddings, keep_encoders
-from evalign.encoders.token_memo import tokenise_once
+from evalign.encoders.tokenizer import tokenize_once
 from evalign.errors import EvalignError
+from evalign.metrics.all_matchings import align_all
 from evalign.metrics.bertscore import BERTScore
-from evalign.metrics.every_matching import align_every
-from evalign.server import (
-    catalogue,
-    comparison_requests,
-    corpus_requests,
-    pair_requests,
-    request_models,
-    response_models,
-    trace_requests,
-)
+from evalign.server import catalogue, pair_requests, schemas
+from evalign.server.access import Access, add_login
+from evalign.server.counters import CONTENT_TYPE, Counters
 from evalign.server.errors import ApiError, api_error, invalid
 from evalign.server.middleware import Guard, answer
-from evalign.server.openapi import answers, openapi
-from evalign.server.request_body import BodyReader
+from evalign.server.openapi import document_answer, openapi
+from evalign.server.request_body import BodyReader, parse_json
+from evalign.server.routes import Document, Route, served_routes
 from evalign.server.settings import Settings
 from evalign.server.static_pages import add_pages
-from evalign.server.strict_json import parse_json
 from evalign.server.worker_pool import ClientGone, WorkerPool
 
 Body = TypeVar("Body", bound=BaseModel)
 SPARE_ENCODERS = 2  # loaded besides the listed models' own layers: requests for many layers reload, and never pile up
-REFUSED: dict[str, Any] = {"model": response_models.ErrorAnswer}
-REFUSALS: dict[int | str, dict[str, Any]] = dict.fromkeys((400, 404, 405, 413, 415, 422, 429, 503, 504), REFUSED)
+REFUSED: dict[str, Any] = {"model": schemas.ErrorAnswer}
+REFUSALS: dict[int | str, dict[str, Any]] = dict.fromkeys((400, 401, 404, 405, 413, 415, 422, 429, 503, 504), REFUSED)
 CODES = {404: "not-found", 405: "wrong-method"}
 ABOUT = (
     "Scores and alignments of generated text. No answer depends on another request, and no text is written anywhere. "
@@ -54,51 +48,62 @@ ABOUT = (
 
 
 class Service:
-    """What all routes of one server share."""
+    """State shared by all routes of one server: settings, worker pool, body reader and models."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.pool = WorkerPool(settings.workers, settings.queue, settings.longest_retry)
         self.reader = BodyReader(settings)
         self.loading: asyncio.Task[None] | None = None
-        self.models: dict[str, Any] | None = None  # known once they are loaded
+        self.models: dict[str, Any] | None = None  # set once they are loaded
         self.metrics = catalogue.metrics(settings)
+        self.access = Access(settings.token)
+        self.counters = Counters()
 
     async def answer(
-        self, request: Request, kind: type[Body], compute: Callable[[Body, Settings], dict[str, Any]]
+        self, request: Request, model: type[Body], compute: Callable[[Body, Settings], dict[str, Any]]
     ) -> Response:
-        """Reads the body, then does everything else in a worker."""
+        """Answer a request: read its body, then parse, check and compute in a worker.
+
+        Args:
+            request: The request.
+            model: Model of the body.
+            compute: Returns the answer to a parsed body.
+        """
         body = await self.reader.read(request)
         gone = asyncio.create_task(_disconnected(request))
-        work = partial(_computed, body, kind, compute, self.settings)
+        work = partial(_computed, body, model, compute, self.settings)
         try:
             return Response(await self.pool.run(work, self.settings.deadline, gone), media_type="application/json")
-        except asyncio.CancelledError:  # the server ends, and this takes longer than it waits
-            raise ApiError(503, "ending", "the server is being ended; ask again when it is back") from None
+        except asyncio.CancelledError:  # the server stops, and this takes longer than it waits
+            raise ApiError(503, "ending", "the server is shutting down; try again after its restart") from None
         finally:
             gone.cancel()
 
     def load(self) -> None:
-        """Loads every listed model."""
+        """Load all listed models."""
         keep_encoders(len(self.settings.models) + SPARE_ENCODERS)
-        keep_embeddings(None)  # what people send is written nowhere, whatever the environment says
+        keep_embeddings(None)  # texts of requests are never written to disk, whatever the environment sets
         models = catalogue.models(self.settings)
-        align_every(BERTScore(model=self.settings.models[0]), "a word", "the word")  # loads the solvers' libraries too
+        align_all(
+            BERTScore(model=self.settings.models[0]), "a word", "the word"
+        )  # also loads the libraries of the solvers
         self.models = models
         for name in self.settings.generators:
-            trace_requests.generator(name).scorer()
+            pair_requests.generator(name).scorer()
 
 
 class Application(Guard):
-    """The whole server as one ASGI application."""
+    """ASGI application of a server."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
-        super().__init__(app, service.settings, lambda: service.pool.busy() if service.pool.full else None)
+        busy = lambda: service.pool.busy() if service.pool.full else None  # noqa: E731
+        super().__init__(app, service.settings, busy, service.access, service.counters)
         self.service = service
 
 
 def create_app(settings: Settings) -> Application:
-    """The application of one server."""
+    """Return the application of a server."""
     service = Service(settings)
 
     @asynccontextmanager
@@ -113,96 +118,80 @@ def create_app(settings: Settings) -> Application:
         title="evalign", description=ABOUT, lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None,
         redirect_slashes=False,
     )  # fmt: skip
-    _add_api(app, service)
+    routes = served_routes(settings.plugins)
+    _add_api(app, service, routes)
     _add_state(app, service)
-    add_pages(app, lambda: openapi(app))
+    app.openapi = lambda: openapi(app, routes, bool(settings.token))  # type: ignore[method-assign]  # FastAPI's way to replace it
+    add_login(app, service.access)
+    add_pages(app, app.openapi, settings.plugins)
     _add_errors(app)
     return Application(app, service)
 
 
-def _add_api(app: FastAPI, service: Service) -> None:
+def _add_api(app: FastAPI, service: Service, routes: Mapping[str, Route]) -> None:
     router = APIRouter(prefix="/api", responses=REFUSALS)
-
-    @router.post("/align", responses={200: answers("AlignmentDocument")}, summary="Align one pair")
-    async def align(request: Request) -> Response:
-        """Which tokens of two texts match, under one matching or all of them, from one encoding."""
-        return await service.answer(request, request_models.AlignRequest, pair_requests.align)
-
-    @router.post("/score", responses={200: answers("CorpusDocument")}, summary="Score rows")
-    async def score(request: Request) -> Response:
-        """Scores of every row and system; the document holds no texts."""
-        return await service.answer(request, request_models.ScoreRequest, corpus_requests.score)
-
-    @router.post("/compare", response_model=response_models.ComparisonAnswer, summary="Compare systems")
-    async def compare(request: Request) -> Response:
-        """Intervals, paired bootstrap, approximate randomisation, wins and losses."""
-        return await service.answer(request, request_models.CompareRequest, comparison_requests.compare)
-
-    @router.post("/resample", response_model=request_models.ComparisonSums, summary="Compare a part of the rows")
-    async def resample(request: Request) -> Response:
-        """Sums over the rows of every resample. Those of all parts add up to what /api/compare takes as `sums`."""
-        return await service.answer(request, request_models.ResampleRequest, comparison_requests.resample)
-
-    @router.post("/specs", response_model=response_models.SpecsAnswer, summary="Read specs")
-    async def specs(request: Request) -> Response:
-        """Which metrics specs stand for, and the IDF table that they need; nothing is loaded or scored."""
-        return await service.answer(request, request_models.SpecsRequest, catalogue.specs)
-
-    @router.post("/pool", response_model=response_models.PoolAnswer, summary="Pool statistics")
-    async def pool(request: Request) -> Response:
-        """The corpus score of statistics that were summed over parts of a corpus."""
-        return await service.answer(request, request_models.PoolRequest, pair_requests.pool)
-
-    @router.post("/idf", response_model=request_models.IDFTableObject, summary="Count an IDF table")
-    async def idf(request: Request) -> Response:
-        """In how many texts each token occurs. Tables of one tokenizer merge by adding `documents` and `df`."""
-        return await service.answer(request, request_models.IDFRequest, pair_requests.idf)
-
-    @router.post("/lstm", responses={200: answers("LSTMDocument")}, summary="Trace an LSTM")
-    async def lstm(request: Request) -> Response:
-        """What every gate does at every word of a text."""
-        return await service.answer(request, request_models.LSTMRequest, trace_requests.lstm)
-
-    @router.post("/likelihood", responses={200: answers("LikelihoodDocument")}, summary="Predict one pair")
-    async def likelihood(request: Request) -> Response:
-        """How likely a model that generates text finds every token of one text after the other (bartscore)."""
-        return await service.answer(request, request_models.LikelihoodRequest, trace_requests.likelihood)
-
+    for name, route in routes.items():
+        _add_route(router, service, name, route)
     app.include_router(router)
 
-    @app.get("/api/metrics", response_model=response_models.MetricsAnswer, summary="List the metrics")
+    @app.get("/api/metrics", responses={401: REFUSED}, response_model=schemas.MetricsAnswer, summary="List the metrics")
     async def metrics() -> Response:
-        """Every metric, its options, and whether this server can compute it."""
+        """All metrics, their options, and whether this server can compute them."""
         return _json(service.metrics)
 
     @app.get(
-        "/api/models", responses={503: REFUSED}, response_model=response_models.ModelsAnswer, summary="List the models"
+        "/api/models",
+        responses={401: REFUSED, 503: REFUSED},
+        response_model=schemas.ModelsAnswer,
+        summary="List the models",
     )
     async def models() -> Response:
-        """The models that specs may name; waits while they are being loaded."""
+        """The models that specs may name; waits until they are loaded."""
         if service.models is None and service.loading is not None:
             await asyncio.wait({service.loading}, timeout=service.settings.deadline)
         if service.models is None:
-            raise ApiError(503, "model-broken", "the models cannot be loaded on this server; its log says why", 5)
+            raise ApiError(503, "model-broken", "the models cannot be loaded on this server; see its log", 5)
         return _json(service.models)
 
-    @app.get("/api/about", response_model=response_models.AboutAnswer, summary="Version and limits")
+    @app.get("/api/about", responses={401: REFUSED}, response_model=schemas.AboutAnswer, summary="Version and limits")
     async def about() -> Response:
-        """What one request may ask for."""
+        """RequestLimits of a single request."""
         return _json(catalogue.about(service.settings))
 
 
+def _add_route(router: APIRouter, service: Service, name: str, route: Route) -> None:
+    async def handle(request: Request) -> Response:
+        return await service.answer(request, route.body, route.compute)
+
+    handle.__name__ = name  # the id of the operation in the API's document
+    about: dict[str, Any] = {"summary": route.summary, "description": route.description}
+    if isinstance(route.answer, Document):
+        about["responses"] = {200: document_answer(route.answer)}
+    else:
+        about["response_model"] = route.answer
+    router.post(f"/{name}", **about)(handle)
+
+
 def _add_state(app: FastAPI, service: Service) -> None:
-    @app.get("/health", response_model=response_models.StateAnswer, summary="Alive?")
+    @app.get("/health", response_model=schemas.StateAnswer, summary="Alive?")
     async def health() -> Response:
-        """200 as long as the process answers."""
+        """200 while the process runs."""
         return _json({"status": "alive"})
 
-    waiting: dict[int | str, dict[str, Any]] = {503: {"model": response_models.StateAnswer}}
+    @app.get("/metrics", include_in_schema=False)
+    async def counts() -> Response:
+        state = {
+            "requests_running": ("Requests that are computed or wait for it.", service.pool.unfinished),
+            "requests_capacity": ("Requests that may be computed or wait.", service.pool.workers + service.pool.queue),
+            "models_loaded": ("1 if the models are loaded.", service.models is not None),
+        }
+        return Response(service.counters.text(state), media_type=CONTENT_TYPE)
 
-    @app.get("/ready", response_model=response_models.StateAnswer, summary="Ready?", responses=waiting)
+    waiting: dict[int | str, dict[str, Any]] = {503: {"model": schemas.StateAnswer}}
+
+    @app.get("/ready", response_model=schemas.StateAnswer, summary="Ready?", responses=waiting)
     async def ready() -> Response:
-        """200 once the models are loaded and while there is room in the queue."""
+        """200 if the models are loaded and the queue is not full."""
         if service.loading is None or not service.loading.done() or service.models is None:
             return _json({"status": "loading"}, 503)
         return _json({"status": "full"}, 503) if service.pool.full else _json({"status": "ready"})
@@ -223,20 +212,20 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(ClientGone)
     async def gone(_request: Request, _error: ClientGone) -> Response:
-        return Response(status_code=400)  # nobody reads it
+        return Response(status_code=400)  # the client is gone
 
     @app.exception_handler(Exception)
     async def unforeseen(_request: Request, _error: Exception) -> Response:
-        return answer(ApiError(500, "internal", "this is a defect of the server; its log says more"))
+        return answer(ApiError(500, "internal", "internal error of the server; see its log"))
 
 
 def _computed(
-    body: bytes, kind: type[Body], compute: Callable[[Body, Settings], dict[str, Any]], settings: Settings
+    body: bytes, model: type[Body], compute: Callable[[Body, Settings], dict[str, Any]], settings: Settings
 ) -> bytes:
-    """The answer's JSON, from a request's body; runs in a worker."""
+    """Return the JSON of the answer to a request's body; runs in a worker."""
     try:
-        with tokenise_once():  # its costs are counted in tokens before they are encoded
-            document = compute(kind.model_validate(parse_json(body)), settings)
+        with tokenize_once():  # costs are checked in tokens before the texts are encoded
+            document = compute(model.model_validate(parse_json(body)), settings)
         return json.dumps(document, allow_nan=False, ensure_ascii=False).encode()
     except ValidationError as error:
         raise invalid(error) from None
@@ -248,7 +237,7 @@ def _computed(
 
 
 async def _disconnected(request: Request) -> None:
-    """Ends when the client closes its connection; the body was read before."""
+    """Return when the client closes its connection; the body must have been read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 

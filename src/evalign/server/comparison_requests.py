@@ -1,4 +1,4 @@
-"""The work behind /api/compare and /api/resample: rows, scores, or sums of parts of the rows in, a comparison out."""
+"""Handle /api/compare and /api/resample: rows, scores, or sums of parts of the rows in, a comparison out."""
 
 from __future__ import annotations
 
@@ -10,44 +10,47 @@ from typing import Any
 
 import numpy as np
 
-from evalign.analysis.comparison.parts import ComparisonSums, PairSums, SystemSums, compare_sums, comparison_sums
-from evalign.analysis.comparison.run import compare_scored
-from evalign.analysis.comparison.system_scores import PairedScores, read_rows, score_pairs
-from evalign.analysis.comparison.values import ComparisonPlan, SystemComparison
-from evalign.cancellation import check_stopped
-from evalign.data.row_pairing import pair_rows
-from evalign.data.rows import InMemory
-from evalign.server import request_models
+from evalign.analysis.comparison import (
+    MetricSums,
+    PairSums,
+    SystemSums,
+    compare_scored,
+    compare_sums,
+    comparison_sums,
+)
+from evalign.analysis.comparison_results import ComparisonPlan, PairedScores, SystemComparison, read_rows, score_pairs
+from evalign.core import Floats, Row
+from evalign.core.scoring import check_stopped
+from evalign.io.rows import InMemory, pair_rows
+from evalign.server import schemas
 from evalign.server.allowed_specs import allowed_metric, allowed_metrics, check_metric_count
-from evalign.server.corpus_requests import score_rows
+from evalign.server.corpus_requests import pooled_scores, score_rows
 from evalign.server.errors import ApiError
-from evalign.server.pair_requests import pooled_scores
-from evalign.server.request_costs import USUAL_WIDTH, check_comparison, check_rows
-from evalign.server.request_models import CompareRequest, ResampleRequest, RowObject, ScoresObject
+from evalign.server.request_costs import TYPICAL_STATISTICS, check_comparison, check_rows
+from evalign.server.schemas import CompareRequest, ResampleRequest, RowObject, ScoresObject
 from evalign.server.settings import Settings
 from evalign.stats.bootstrap import Resampling
-from evalign.types import Floats, Row
 
 
 def compare(request: CompareRequest, settings: Settings) -> dict[str, Any]:
-    """Scores with intervals, paired tests, wins and losses."""
+    """Compare systems by rows, scores or sums: intervals, paired tests, wins and losses."""
     plan = ComparisonPlan(baseline=request.baseline, resampling=Resampling(request.samples, request.seed))
     compared = _compare_sums if request.sums else _compare_scores if request.scores else _compare_rows
     return {"comparison": compared(request, plan, settings).to_dict()}
 
 
 def resample(request: ResampleRequest, settings: Settings) -> dict[str, Any]:
-    """The sums of a part of the rows."""
+    """Return the sums of a part of the rows."""
     scores = request.scores
     systems, rows = list(scores.values), len(next(iter(scores.values.values()), []))
     if len(systems) < 2 or not 1 <= rows <= request.rows - request.start:
-        message = "scores: expected the values of two or more systems on at least one row, and no more than `rows` says"
+        message = "scores: expected the values of two or more systems on at least one row, and at most `rows`"
         raise ApiError(422, "bad-input", message)
     check_comparison(request.rows, len(systems), [_statistics_width(scores)], request.samples, settings.limits)
     table = _table(scores, systems, rows, settings)
     if not table.scored.all():
         raise ApiError(
-            422, "bad-input", "scores: a part has rows that all systems have a value of; leave out the others"
+            422, "bad-input", "scores: every row of a part needs a value of all systems; leave out the other rows"
         )
     sums = comparison_sums(table, request.start, request.rows, Resampling(request.samples, request.seed))
     return {
@@ -55,7 +58,8 @@ def resample(request: ResampleRequest, settings: Settings) -> dict[str, Any]:
         "signature": table.signatures[0],
         "rows": rows,
         "systems": {
-            name: {"total": own.total.tolist(), "drawn": own.drawn.tolist()} for name, own in sums.systems.items()
+            name: {"total": system.total.tolist(), "drawn": system.drawn.tolist()}
+            for name, system in sums.systems.items()
         },
         "pairs": [
             {"first": first, "second": second, "swapped": pair.swapped.tolist(), "wins": pair.wins,
@@ -66,38 +70,38 @@ def resample(request: ResampleRequest, settings: Settings) -> dict[str, Any]:
 
 
 def _compare_sums(request: CompareRequest, plan: ComparisonPlan, settings: Settings) -> SystemComparison:
-    given = request.sums or []
-    check_metric_count(len(given), settings.limits.metrics)
-    systems, scored, failed = list(given[0].systems), given[0].rows, given[0].failed
+    parts = request.sums or []
+    check_metric_count(len(parts), settings.limits.metrics)
+    systems, scored, failed = list(parts[0].systems), parts[0].rows, parts[0].failed
     if len(systems) < 2 or request.baseline not in (None, systems[0]):
         raise _no_sums("the sums of two or more systems, the baseline first")
-    check_comparison(1, len(systems), [USUAL_WIDTH] * len(given), request.samples, settings.limits)
+    check_comparison(1, len(systems), [TYPICAL_STATISTICS] * len(parts), request.samples, settings.limits)
     tables = []
-    for sums in given:
+    for sums in parts:
         if list(sums.systems) != systems or (sums.rows, sums.failed) != (scored, failed):
             raise _no_sums("the same systems and rows under every metric")
         tables.append((_summed_table(sums, settings), _comparison_sums(sums, request.samples)))
     try:
         return compare_sums(tables, plan, scored, failed)
-    except (ArithmeticError, LookupError, ValueError, TypeError):  # what formulas raise on numbers of other origin
+    except (ArithmeticError, LookupError, ValueError, TypeError):  # raised by formulas for numbers of another metric
         raise _no_sums("sums of the metric's own statistics") from None
 
 
-def _summed_table(sums: request_models.ComparisonSums, settings: Settings) -> PairedScores:
-    metric = allowed_metric(sums.metric, settings.models)
+def _summed_table(sums: schemas.ComparisonSums, settings: Settings) -> PairedScores:
+    metric = allowed_metric(sums.metric, settings.models, settings.plugins)
     for system in sums.systems.values():
         if metric.pools:
-            pooled_scores(metric, system.total, sums.rows)  # raises if they are not its own
+            pooled_scores(metric, system.total, sums.rows)  # raises if they are not those of the metric
         elif len(system.total) != 1:
             raise _no_sums(f"one number for each total of {metric.name}, which is a mean")
     return PairedScores(metric, 0, signatures=[sums.signature or str(metric)])
 
 
-def _comparison_sums(sums: request_models.ComparisonSums, samples: int) -> ComparisonSums:
+def _comparison_sums(sums: schemas.ComparisonSums, samples: int) -> MetricSums:
     width = len(next(iter(sums.systems.values())).total)
     systems = {
-        name: SystemSums(np.array(_of_shape([own.total], 1, width)[0]), _of_shape(own.drawn, samples, width))
-        for name, own in sums.systems.items()
+        name: SystemSums(np.array(_of_shape([system.total], 1, width)[0]), _of_shape(system.drawn, samples, width))
+        for name, system in sums.systems.items()
     }
     pairs = {
         (pair.first, pair.second): PairSums(
@@ -107,7 +111,7 @@ def _comparison_sums(sums: request_models.ComparisonSums, samples: int) -> Compa
     }
     if list(pairs) != list(combinations(systems, 2)):
         raise _no_sums("every pair of the systems once, in their order")
-    return ComparisonSums(systems, pairs)
+    return MetricSums(systems, pairs)
 
 
 def _of_shape(lists: list[list[float]], samples: int, width: int) -> Floats:
@@ -121,12 +125,12 @@ def _no_sums(expected: str) -> ApiError:
 
 
 def _compare_rows(request: CompareRequest, plan: ComparisonPlan, settings: Settings) -> SystemComparison:
-    metrics = allowed_metrics(request.metrics or (), settings.models, settings.limits.metrics)
+    metrics = allowed_metrics(request.metrics or (), settings.models, settings.limits.metrics, settings.plugins)
     rows = _numbered(request.rows or [])
     check_rows(rows, metrics, settings.limits)
     source = InMemory(rows)
     pairing = pair_rows([source])
-    widths = [USUAL_WIDTH if metric.pools else 0 for metric in metrics]
+    widths = [TYPICAL_STATISTICS if metric.pools else 0 for metric in metrics]
     check_comparison(pairing.rows, len(pairing.systems), widths, request.samples, settings.limits)
     tables = score_pairs([source], pairing, metrics, score=score_rows)
     check_stopped()
@@ -134,17 +138,17 @@ def _compare_rows(request: CompareRequest, plan: ComparisonPlan, settings: Setti
 
 
 def _watched(_what: str, _total: int | None) -> AbstractContextManager[Callable[[], object]]:
-    """Is called for every pair of systems that is tested, and raises if the answer is not wanted any more."""
+    """Return a progress callback that raises if the request was cancelled."""
     return nullcontext(check_stopped)
 
 
 def _numbered(rows: list[RowObject]) -> list[Row]:
-    """The library's rows; without any id, they are numbered within their system, so that the n-th of each meet."""
+    """Return rows of the library; if none has an id, they are numbered within their system, to pair them by number."""
     by_system = all(row.id is None for row in rows)
     seen: Counter[str] = Counter()
     numbered = []
-    for place, row in enumerate(rows):
-        numbered.append(row.row(seen[row.system] if by_system else place))
+    for index, row in enumerate(rows):
+        numbered.append(row.row(seen[row.system] if by_system else index))
         seen[row.system] += 1
     return numbered
 
@@ -162,9 +166,11 @@ def _compare_scores(request: CompareRequest, plan: ComparisonPlan, settings: Set
 
 
 def _table(scores: ScoresObject, systems: list[str], rows: int, settings: Settings) -> PairedScores:
-    metric = allowed_metric(scores.metric, settings.models)
+    metric = allowed_metric(scores.metric, settings.models, settings.plugins)
     if set(scores.values) != set(systems) or any(len(values) != rows for values in scores.values.values()):
-        message = f"scores: {scores.metric} must have the same systems as the others, and {rows:,} values for each"
+        message = (
+            f"scores: {scores.metric} must have the same systems as the other metrics, and {rows:,} values for each"
+        )
         raise ApiError(422, "bad-input", message)
     table = PairedScores(metric, rows, signatures=[scores.signature or str(metric)])
     for system in systems:
@@ -172,17 +178,19 @@ def _table(scores: ScoresObject, systems: list[str], rows: int, settings: Settin
     if metric.pools:
         table.statistics.update({system: _statistics(scores, system, rows) for system in systems})
         for statistics in table.statistics.values():
-            pooled_scores(metric, statistics[table.scored].sum(axis=0).tolist(), rows)  # raises if they are not its own
+            pooled_scores(
+                metric, statistics[table.scored].sum(axis=0).tolist(), rows
+            )  # raises if they are not those of the metric
     return table
 
 
 def _statistics_width(scores: ScoresObject) -> int:
-    """The length of the longest list of statistics."""
+    """Return the length of the longest list of statistics."""
     return max((len(row or ()) for rows in (scores.statistics or {}).values() for row in rows), default=0)
 
 
 def _statistics(scores: ScoresObject, system: str, rows: int) -> Any:
-    """(rows, width) of one system; zeros where a row failed."""
+    """Return the statistics (rows, width) of one system; zeros where a row failed."""
     lists = (scores.statistics or {}).get(system, [])
     widths = {len(row) for row in lists if row is not None}
     if len(lists) != rows or len(widths) != 1:

@@ -1,7 +1,7 @@
-"""Errors as the API answers them: `{"error": {"code", "message"}}`; the page shows the message.
+"""Errors of the API: `{"error": {"code", "message"}}`; the page shows the message.
 
-ApiError                 what the server itself refuses
-api_error(EvalignError)  what the library refuses: 422 where the request is at fault, 503 where the server is
+ApiError                 raised by the server
+api_error(EvalignError)  raised by the library: 422 for errors of the request, 503 for errors of the server
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CODES: tuple[tuple[type[library.EvalignError], str], ...] = (
 
 
 class ApiError(Exception):
-    """An answer that is not 2xx."""
+    """An error with its HTTP status, code and message."""
 
     def __init__(self, status: int, code: str, message: str, retry_after: int | None = None) -> None:
         super().__init__(message)
@@ -31,27 +31,27 @@ class ApiError(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers of the answer."""
+        """Return the headers of the answer."""
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
     @property
     def body(self) -> bytes:
-        """The answer's JSON; ASCII, so that a lone surrogate in a message cannot break it."""
+        """Return the JSON of the answer, in ASCII, so that a lone surrogate in a message cannot break it."""
         return json.dumps({"error": {"code": self.code, "message": self.message}}).encode("ascii")
 
 
 def api_error(error: library.EvalignError) -> ApiError:
-    """The library's error as an answer; of the server's own models it tells no path."""
-    for kind, code in CODES:
-        if isinstance(error, kind):
+    """Return the answer to an error of the library, without paths of the server's models."""
+    for error_type, code in CODES:
+        if isinstance(error, error_type):
             return ApiError(422, code, str(error))
-    return ApiError(503, "model-broken", "this model cannot be used on this server; its log says why")
+    return ApiError(503, "model-broken", "this model cannot be used on this server; see its log")
 
 
 def invalid(error: ValidationError) -> ApiError:
-    """The first misfit of a request and its place; what was sent is not repeated."""
+    """Return the first invalid field of a request with its path, without the value that was sent."""
     first, *rest = error.errors(include_url=False, include_input=False, include_context=False)
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
     more = f" (and {len(rest)} more)" if rest else ""
     message = first["msg"].removeprefix("Value error, ")
-    return ApiError(422, "bad-request", f"{place[:200] or 'the body'}: {message[:1].lower()}{message[1:]}{more}")
+    return ApiError(422, "bad-request", f"{path[:200] or 'the body'}: {message[:1].lower()}{message[1:]}{more}")

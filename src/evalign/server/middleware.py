@@ -1,12 +1,12 @@
-"""The outermost layer, around the framework: which hosts are served, the headers of every answer, and the full queue.
+"""Outermost ASGI layer: allowed hosts, the token, limits of clients, headers of every answer, refusal by a full queue.
 
-Plain ASGI: it refuses at once when the queue is full, without parsing a request or reading its body. Every answer, also
-an error of the framework's own, leaves through here.
+It refuses without parsing a request or reading its body. Every answer passes through it, also errors of the framework.
 """
 
 from __future__ import annotations
 
 import ipaddress
+import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +16,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from evalign.server.access import Access
+from evalign.server.client_limits import ClientLimits
+from evalign.server.counters import NO_ROUTE, Counters
 from evalign.server.errors import ApiError
 from evalign.server.settings import Settings
 
@@ -32,19 +35,30 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
+# A name or an address with an optional port: nothing before an @, no address without brackets that has colons.
+HOST = re.compile(r"(?:\[(?P<address>[0-9a-f:.]{2,45})\]|(?P<name>[0-9a-z._-]{1,253}))(?::[0-9]{1,5})?", re.ASCII)
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 class Guard:
-    """Wraps an ASGI application; `busy` gives the error of a server whose queue is full, or None."""
+    """Wrapper of an ASGI application; `busy` returns an error if the queue is full, else None."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, busy: Callable[[], ApiError | None]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: Settings,
+        busy: Callable[[], ApiError | None],
+        access: Access,
+        counters: Counters,
+    ) -> None:
         self.app, self._busy, self._verbose = app, busy, settings.verbose
+        self._access, self._counters = access, counters
+        self._clients = ClientLimits(settings.client_requests, settings.client_rate)
         self._hosts = {host.lower().strip("[]") for host in (*LOCAL, settings.host, *settings.hosts)}
         self._any_address = settings.host in ("0.0.0.0", "::", "")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuses a request, or passes it on to the application."""
+        """Refuse a request, or pass it on to the application."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -61,34 +75,45 @@ class Guard:
             await send(message)
 
         refusal = self._refusal(scope)
-        app: ASGIApp = self.app if refusal is None else answer(refusal)
-        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope  # uvicorn leaves out the body
+        app: ASGIApp = self.app if refusal is None else refusal
+        get_scope = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope  # uvicorn leaves out the body
         try:
-            await app(asked, receive, send_guarded)
+            await app(get_scope, receive, send_guarded)
         finally:
+            seconds = monotonic() - began
+            if refusal is None and scope["method"] == "POST":
+                self._clients.end(_address(scope))
+            if status:  # else the client is gone
+                self._counters.count(getattr(get_scope.get("route"), "path", NO_ROUTE), status, seconds)
             if self._verbose:
-                line = f"{scope['method']} {scope['path']!a} {status} {(monotonic() - began) * 1000:.0f} ms"
+                line = f"{scope['method']} {scope['path']!a} {status} {seconds * 1000:.0f} ms"
                 print(line, file=sys.stderr, flush=True)
 
-    def _refusal(self, scope: Scope) -> ApiError | None:
+    def _refusal(self, scope: Scope) -> Response | None:
         hosts = Headers(scope=scope).getlist("host")
         if len(hosts) != 1 or not self._known_host(hosts[0]):
-            message = "this Host is not served here; evalign serve --allow-host NAME adds one"
-            return ApiError(400, "unknown-host", message)
-        if scope["method"] == "POST" and scope["path"].startswith("/api/"):
-            return self._busy()
-        return None
+            message = "this Host is not served here; `allow_host` of evalign serve adds one"
+            return answer(ApiError(400, "unknown-host", message))
+        if (refusal := self._access.refusal(scope)) is not None:
+            error = self._clients.begin(_address(scope))  # a guess of the token counts as a request
+            if error is not None:
+                return answer(error)
+            self._clients.end(_address(scope))
+            return refusal
+        error = self._busy() if scope["method"] == "POST" and scope["path"].startswith("/api/") else None
+        if error is None and scope["method"] == "POST":
+            error = self._clients.begin(_address(scope))
+        return None if error is None else answer(error)
 
     def _known_host(self, host: str) -> bool:
-        """Against DNS rebinding: a page of another name must not reach this server through the visitor's browser.
+        """Return whether a Host is allowed, to prevent DNS rebinding by pages of other hosts in the visitor's browser.
 
-        Such a page has a name of its own, so bare addresses are no danger where all addresses are bound.
+        Such pages have a host name, so plain addresses are safe if the server listens on all addresses.
         """
-        name = host.lower()
-        if name.startswith("["):
-            name = name[1:].partition("]")[0]
-        elif name.count(":") == 1:
-            name = name.partition(":")[0]
+        found = HOST.fullmatch(host.lower())
+        if found is None:
+            return False
+        name = found["address"] or found["name"]
         if self._any_address:
             with suppress(ValueError):
                 ipaddress.ip_address(name)
@@ -96,6 +121,11 @@ class Guard:
         return name in self._hosts
 
 
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
 def answer(error: ApiError) -> Response:
-    """The error as a response."""
+    """Return an error as a response."""
     return Response(error.body, error.status, error.headers, "application/json")

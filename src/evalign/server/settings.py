@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from evalign.encoders.locating import local_directory
-from evalign.encoders.pinned_models import KNOWN
+from evalign.encoders.weights import KNOWN, local_directory
 from evalign.errors import ModelNotFoundError
 
 
 @dataclass(frozen=True)
-class Limits:
-    """How much one request may ask for; more is refused."""
+class RequestLimits:
+    """Limits of a request; larger requests are refused."""
 
     body: int = 2**20  # bytes
     tokens: int = 2_000  # of one text
-    pairs: int = 1_000  # candidate and reference, over all rows
+    pairs: int = 1_000  # of candidate and reference, over all rows
     cells: int = 1_000_000  # tokens of a candidate times tokens of its reference
     metrics: int = 16
     rows: int = 1_000
@@ -30,10 +29,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Settings:
-    """One server. `hosts` are names that the Host header may have besides the bound host and localhost."""
+    """Settings of a server; `hosts` are allowed Host headers besides the bound host and localhost."""
 
     models: tuple[str, ...]
-    generators: tuple[str, ...] = ()  # models that bartscore may be asked with
+    generators: tuple[str, ...] = ()  # models that bartscore requests may name
     lstm: str = ""  # the file whose gates are traced; empty: the small one that comes along
     host: str = "127.0.0.1"
     hosts: tuple[str, ...] = ()
@@ -45,8 +44,14 @@ class Settings:
     body_budget: int = 64 * 2**20  # bytes of bodies held at once, over all requests
     connections: int = 2000  # open at once; beyond it uvicorn itself answers 503
     shutdown_seconds: int = 10
-    limits: Limits = field(default_factory=Limits)
+    limits: RequestLimits = field(default_factory=RequestLimits)
+    plugins: bool = False  # whether metrics and matchings of other packages are served
     verbose: bool = False
+    token: str = field(default="", repr=False)  # that requests must carry; empty: every request is answered
+    tls_certificate: str = ""  # PEM file, with the chain; empty: plain HTTP
+    tls_key: str = ""  # PEM file; empty: the key is in the certificate's file
+    client_requests: int = 0  # POST requests of one address at once; 0: any number
+    client_rate: int = 0  # POST requests of one address in a minute; 0: any number
 
     @property
     def longest_retry(self) -> int:

@@ -1,8 +1,8 @@
 """A bounded pool of worker threads behind a bounded queue, with deadlines.
 
-In: a function and a deadline. Out: its result, or an ApiError: 429 if the queue is full, 503 if the work was not begun
-in time, 504 if it was begun and not done. Work that nobody waits for any more (too late, or the client went away) is
-dropped if it was not begun, else told to stop at its next step. ONNX Runtime computes without the interpreter's lock,
+In: a function and a deadline. Out: its result, or an ApiError: 429 if the queue is full, 503 if the work was not
+started in time, 504 if it was started and not finished. Work without a waiting client (too late, or disconnected) is
+dropped if it was not started, else stopped at its next step. ONNX Runtime computes without the interpreter's lock,
 so threads are enough, and one copy of each model serves all of them.
 """
 
@@ -16,19 +16,19 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any
 
-from evalign.cancellation import Stopped, stop_when
+from evalign.core.scoring import Stopped, stop_when
 from evalign.server.errors import ApiError
 
 Work = Callable[[], bytes]
 RECENT_SECONDS = 5.0
 
 
-class ClientGone(Exception):  # noqa: N818 (nobody is left to be told of an error)
+class ClientGone(Exception):  # noqa: N818 (no client is left to receive an error)
     """The client closed its connection before the answer."""
 
 
-class Job:
-    """One piece of work. The first to acquire `claim` decides: a worker begins it, or the server drops it."""
+class PendingWork:
+    """Work in the queue. The first to acquire `claim` decides: a worker starts it, or the server drops it."""
 
     def __init__(self, work: Work, answer: asyncio.Future[bytes]) -> None:
         self.work, self.answer = work, answer
@@ -38,48 +38,54 @@ class Job:
 
 
 class WorkerPool:
-    """A fixed number of threads, which are daemons: work that does not end must not keep the server from ending."""
+    """A fixed number of daemon threads, so that unfinished work cannot keep the server from stopping."""
 
     def __init__(self, workers: int, queue: int, longest_retry: int) -> None:
         self.workers, self.queue, self.longest_retry = workers, queue, longest_retry
         self.unfinished = 0  # waiting or running; touched in the event loop only
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[PendingWork | None] = SimpleQueue()
         self._mean_seconds = 0.05
         self._refused, self._last_refusal = 0.0, monotonic()  # counted over about the last RECENT_SECONDS
         self._threads = [Thread(target=self._serve, name=f"evalign-{n}", daemon=True) for n in range(workers)]
 
     def start(self) -> None:
-        """Starts the threads."""
+        """Start the threads."""
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """Ends each thread after the job it is at."""
+        """Stop each thread after its current work."""
         for _ in self._threads:
             self._jobs.put(None)
 
     @property
     def full(self) -> bool:
-        """Whether the next request has to be refused."""
+        """Return whether the next request must be refused."""
         return self.unfinished >= self.workers + self.queue
 
     def busy(self) -> ApiError:
-        """The refusal: 429, to try again when the requests inside and those refused recently could be done.
+        """Return the refusal (429), with the time until all waiting and recently refused requests could be done.
 
-        If all were told to try again in a second, most would be refused again, and that takes time from the work.
+        If all clients tried again after a second, most would be refused again, which costs time.
         """
         now = monotonic()
         self._refused = 1 + self._refused * math.exp((self._last_refusal - now) / RECENT_SECONDS)
         self._last_refusal = now
         seconds = (self.unfinished + self._refused) * self._mean_seconds / self.workers
         retry_after = max(1, min(self.longest_retry, math.ceil(seconds)))
-        return ApiError(429, "busy", "the server has more requests than it can take; try again soon", retry_after)
+        return ApiError(429, "busy", "the server has too many requests; try again soon", retry_after)
 
     async def run(self, work: Work, deadline: float, gone: asyncio.Task[None]) -> bytes:
-        """The result of `work`, at most `deadline` seconds from now; `gone` ends when the client goes away."""
+        """Return the result of `work`.
+
+        Args:
+            work: Function to run in a thread.
+            deadline: Seconds until an ApiError is raised.
+            gone: Task that ends when the client disconnects.
+        """
         if self.full:
             raise self.busy()
-        job = Job(work, asyncio.get_running_loop().create_future())
+        job = PendingWork(work, asyncio.get_running_loop().create_future())
         self.unfinished += 1
         self._jobs.put(job)
         try:
@@ -93,17 +99,17 @@ class WorkerPool:
         finally:
             self._abandon(job)
 
-    def _too_late(self, job: Job, deadline: float) -> ApiError:
+    def _too_late(self, job: PendingWork, deadline: float) -> ApiError:
         if job.claim.locked():
             return ApiError(504, "too-slow", f"this took longer than {deadline:g} seconds; send less at once")
-        return ApiError(503, "not-begun", f"the server did not come to this within {deadline:g} seconds", 5)
+        return ApiError(503, "not-begun", f"the server did not start this within {deadline:g} seconds", 5)
 
-    def _abandon(self, job: Job) -> None:
+    def _abandon(self, job: PendingWork) -> None:
         if job.answer.done():
             return
         job.unwanted.set()
         job.answer.cancel()
-        if job.claim.acquire(blocking=False):  # no worker has begun it, and none will
+        if job.claim.acquire(blocking=False):  # no worker has started it, and none will
             self.unfinished -= 1
 
     def _serve(self) -> None:
@@ -114,14 +120,14 @@ class WorkerPool:
                 job.seconds = monotonic() - began
                 try:
                     job.answer.get_loop().call_soon_threadsafe(self._finish, job, outcome)
-                except RuntimeError:  # the event loop is closed: the server has ended
+                except RuntimeError:  # the event loop is closed: the server has stopped
                     return
             del job
 
-    def _finish(self, job: Job, outcome: bytes | BaseException) -> None:
+    def _finish(self, job: PendingWork, outcome: bytes | BaseException) -> None:
         self.unfinished -= 1
         self._mean_seconds = 0.9 * self._mean_seconds + 0.1 * job.seconds
-        if job.answer.done():  # cancelled: too late for somebody
+        if job.answer.done():  # cancelled: too late, or the client is gone
             return
         if isinstance(outcome, bytes):
             job.answer.set_result(outcome)
@@ -129,7 +135,7 @@ class WorkerPool:
             job.answer.set_exception(outcome)
 
 
-def _outcome(job: Job) -> bytes | BaseException:
+def _outcome(job: PendingWork) -> bytes | BaseException:
     try:
         with stop_when(job.unwanted.is_set):
             return job.work()

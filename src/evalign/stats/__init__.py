@@ -1,1 +1,1 @@
-"""Sums, correlation and significance."""
+"""Statistics: exact sums, correlation, resampling and significance."""

@@ -1,7 +1,7 @@
-"""Percentile bootstrap: statistics in, their values on seeded resamples of rows or groups out, and their intervals.
+"""Percentile bootstrap: statistics in, their values on seeded resamples of rows or groups and their intervals out.
 
 Resample k depends only on the seed and k, so metrics with the same rows and seed are compared on the same resamples.
-Weights are made and used in blocks: memory does not grow with the number of resamples.
+Weights are computed and used in blocks: memory does not grow with the number of resamples.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evalign.cancellation import check_stopped
+from evalign.core import Floats, Ints
+from evalign.core.scoring import check_stopped
 from evalign.errors import InputError
 from evalign.stats.estimate import Estimate
 from evalign.stats.weighted import Weighted, weighted_mean
-from evalign.types import Floats, Ints
 
-BLOCK = 320_000  # weights held at once: larger blocks leave the processor's cache
+BLOCK_WEIGHTS = 320_000  # in memory at once: larger blocks do not fit into the processor's cache
 
 
 @dataclass(frozen=True)
 class Resampling:
-    """How many resamples, from which seed, and which part of them an interval covers.
+    """Number of resamples, seed, and the share of resampled values that an interval covers.
 
     Another `stream` gives independent draws, as the groups of a table need.
     """
@@ -42,27 +42,30 @@ class Resampling:
             )
 
     def generator(self, sample: int) -> np.random.Generator:
-        """The source of randomness of one resample."""
+        """Return the random generator of one resample."""
         return np.random.default_rng([self.seed, self.stream, sample])
 
     def independent(self, stream: int) -> Resampling:
-        """The same, with other draws."""
+        """Return the same resampling with other draws."""
         return replace(self, stream=stream)
 
     def blocks(self, size: int) -> Iterator[range]:
-        """The numbers of all resamples, so many at a time that `size` values for each stay within `BLOCK`."""
-        step = max(1, BLOCK // max(size, 1))
+        """Yield the numbers of all resamples in blocks; `size` values for each stay within `BLOCK_WEIGHTS`."""
+        step = max(1, BLOCK_WEIGHTS // max(size, 1))
         for first in range(0, self.samples, step):
             check_stopped()
             yield range(first, min(first + step, self.samples))
 
     def coins(self, samples: range, size: int, dtype: npt.DTypeLike = np.int64) -> npt.NDArray[Any]:
-        """(samples, size): zeros and ones of equal chance. The draws depend on the type."""
+        """Draw zeros and ones of equal chance (samples, size). The draws depend on the type."""
         return np.stack([self.generator(k).integers(2, size=size, dtype=dtype) for k in samples])
 
 
-def drawn(units: int, resampling: Resampling, rows: int | None = None) -> Iterator[Floats]:
-    """Blocks of weights (r, units): how often each unit is in each resample. `rows` is what the caller expands to."""
+def resample_weights(units: int, resampling: Resampling, rows: int | None = None) -> Iterator[Floats]:
+    """Yield blocks of weights (r, units): the number of times each unit is in each resample.
+
+    `rows` is the number of rows that the caller expands units to, for the size of a block.
+    """
     for samples in resampling.blocks(max(units, rows or 0)):
         counts = (np.bincount(resampling.generator(k).integers(units, size=units), minlength=units) for k in samples)
         yield np.stack(list(counts)).astype(np.float32)
@@ -71,9 +74,9 @@ def drawn(units: int, resampling: Resampling, rows: int | None = None) -> Iterat
 def resampled(
     statistics: Sequence[Weighted], units: int, resampling: Resampling, unit_of_row: Ints | None = None
 ) -> Floats:
-    """(samples, statistics): every statistic on every resample of rows, or of groups if each row has a group."""
+    """Return (samples, statistics): each statistic on each resample of rows, or of groups if each row has a group."""
     values, done = np.empty((resampling.samples, len(statistics))), 0
-    for weights in drawn(units, resampling, None if unit_of_row is None else len(unit_of_row)):
+    for weights in resample_weights(units, resampling, None if unit_of_row is None else len(unit_of_row)):
         row_weights = weights if unit_of_row is None else np.take(weights, unit_of_row, axis=1)
         for column, statistic in enumerate(statistics):
             values[done : done + len(weights), column] = statistic(row_weights)
@@ -82,8 +85,8 @@ def resampled(
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """An estimate and what is needed to compute it again on resamples of `units`."""
+class ResampledStatistic:
+    """An estimate, and the function that computes it again on resamples of `units`."""
 
     estimate: Estimate
     statistic: Weighted
@@ -91,12 +94,12 @@ class Prepared:
     unit_of_row: Ints | None = None
 
     def draws(self, resampling: Resampling) -> Floats:
-        """The statistic's value on each resample, NaN where undefined."""
+        """Return the statistic's value on each resample, NaN where undefined."""
         return resampled([self.statistic], self.units, resampling, self.unit_of_row)[:, 0]
 
 
 def with_interval(estimate: Estimate, values: Floats, confidence: float) -> Estimate:
-    """The estimate with the middle part of its resampled values; undefined resamples are left out and flagged."""
+    """Add the interval of resampled values to an estimate; undefined resamples are left out and flagged."""
     defined = values[np.isfinite(values)]
     flags = estimate.flags
     if len(defined) < len(values):
@@ -110,7 +113,7 @@ def with_interval(estimate: Estimate, values: Floats, confidence: float) -> Esti
 def bootstrap_mean(
     values: Floats, resampling: Resampling | None, groups: Ints | None = None, flags: tuple[str, ...] = ()
 ) -> Estimate:
-    """The mean of a column, with its interval if there is a resampling; whole groups are drawn if there are any."""
+    """Return the mean of a column, with its interval if there is a resampling; groups are drawn whole."""
     if not len(values):
         raise InputError("a mean needs at least one row, but there are none")
     estimate = Estimate(float(values.mean()), len(values), flags=flags)

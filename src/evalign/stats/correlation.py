@@ -1,6 +1,6 @@
 """Correlation of a metric with people: two columns in, one number out; or two matrices (r, m) in, r values out.
 
-scipy computes the first; columns that have no correlation are errors which say why. `correlate_rows` is for few values
+scipy computes the first; columns without a correlation are errors that say why. `correlate_rows` is for few values
 that are correlated thousands of times (systems under resampling, documents of summary-level scores), with NaN where a
 row is constant. `weighted.py` computes the same for thousands of resamples of long columns.
 """
@@ -16,31 +16,31 @@ import numpy.typing as npt
 from scipy import stats
 from scipy.stats import rankdata
 
+from evalign.core import Floats
 from evalign.errors import UndefinedStatisticError
 from evalign.stats.estimate import lookup, merged, paired, varied
 from evalign.stats.weighted import TAU_DENOMINATORS, ratio
-from evalign.types import Floats
 
-PAIR_BLOCK = 500_000  # pairs held at once
+BLOCK_PAIRS = 500_000  # in memory at once
 
 
 def pearson(scores: npt.ArrayLike, human: npt.ArrayLike) -> float:
-    """r = cov(x, y) / (sd(x) sd(y)): how close the relation is to a straight line."""
+    """Return r = cov(x, y) / (sd(x) sd(y)), the strength of a linear relation."""
     return _clipped(stats.pearsonr, scores, human)
 
 
 def spearman(scores: npt.ArrayLike, human: npt.ArrayLike) -> float:
-    """Pearson of the ranks, ties sharing their mean rank: how close the relation is to any rising curve."""
+    """Return Pearson's r of the ranks (ties share their mean rank), the strength of a monotone relation."""
     return _clipped(stats.spearmanr, scores, human)
 
 
 def kendall(scores: npt.ArrayLike, human: npt.ArrayLike) -> float:
-    """tau-b = (C - D) / sqrt((C + D + Tx)(C + D + Ty)) over all pairs of rows, T being ties in only one column."""
+    """Return tau-b = (C - D) / sqrt((C + D + Tx)(C + D + Ty)) over all pairs of rows, T: ties in one column only."""
     return _clipped(lambda x, y: stats.kendalltau(x, y, variant="b"), scores, human)
 
 
 def kendall_c(scores: npt.ArrayLike, human: npt.ArrayLike) -> float:
-    """tau-c = 2 (C - D) / (n^2 (m - 1) / m), m the smaller number of distinct values: for unequal scales."""
+    """Return tau-c = 2 (C - D) / (n^2 (m - 1) / m), m the smaller number of distinct values: for unequal scales."""
     return _clipped(lambda x, y: stats.kendalltau(x, y, variant="c"), scores, human)
 
 
@@ -53,7 +53,7 @@ CORRELATIONS: dict[str, Callable[[npt.ArrayLike, npt.ArrayLike], float]] = {
 
 
 def correlation(name: str) -> Callable[[npt.ArrayLike, npt.ArrayLike], float]:
-    """The correlation of that name."""
+    """Return the correlation of that name."""
     return lookup(CORRELATIONS, name)
 
 
@@ -72,7 +72,7 @@ def _clipped(compute: Callable[..., tuple[float, float]], scores: npt.ArrayLike,
 
 
 def correlate_rows(name: str, scores: Floats, human: Floats) -> Floats:
-    """The named correlation of each row of `scores` with the row of `human`, or with the one row that it has."""
+    """Correlate each row of `scores` with the row of `human`, or with its only row."""
     correlate = lookup(ROWWISE, name)
     human = np.broadcast_to(human, scores.shape)
     defined = np.isfinite(scores).all(axis=1) & np.isfinite(human).all(axis=1)
@@ -93,16 +93,16 @@ def _spearman(scores: Floats, human: Floats) -> Floats:
 
 
 def _unit(values: Floats) -> Floats:
-    """Centred rows of length 1; NaN for constant ones."""
-    spread = values.max(axis=1, keepdims=True) - values.min(axis=1, keepdims=True)
-    centred: Floats = ratio(values - values.mean(axis=1, keepdims=True), spread)
+    """Return centred rows of length 1; NaN for constant ones."""
+    value_range = values.max(axis=1, keepdims=True) - values.min(axis=1, keepdims=True)
+    centred: Floats = ratio(values - values.mean(axis=1, keepdims=True), value_range)
     length: Floats = np.sqrt((centred**2).sum(axis=1, keepdims=True))
     return centred / length
 
 
 def _tau(scores: Floats, human: Floats, denominator: Callable[[Floats, Floats], Floats]) -> Floats:
     first, second = np.triu_indices(scores.shape[1], 1)
-    per_block = max(1, PAIR_BLOCK // len(first))
+    per_block = max(1, BLOCK_PAIRS // len(first))
     values = np.empty(len(scores))
     for start in range(0, len(scores), per_block):
         x, y = scores[start : start + per_block], human[start : start + per_block]
@@ -119,8 +119,8 @@ ROWWISE: dict[str, Callable[[Floats, Floats], Floats]] = {
 
 
 def _tie_sizes(values: Floats) -> Floats:
-    """(r, m): how many values have each lowest rank, 0 for ranks that ties skip."""
+    """Count the values of each lowest rank (r, m), 0 for ranks that ties skip."""
     ranks = rankdata(values, method="min", axis=1).astype(np.int64) - 1
-    rows, places = values.shape
-    flat = (ranks + places * np.arange(rows)[:, None]).ravel()
-    return np.bincount(flat, minlength=rows * places).reshape(rows, places).astype(np.float64)
+    rows, columns = values.shape
+    flat = (ranks + columns * np.arange(rows)[:, None]).ravel()
+    return np.bincount(flat, minlength=rows * columns).reshape(rows, columns).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Effect sizes of true pairs against false ones, the shape of a sample, and errors of scores that are read as ratings.
+"""Effect sizes of true pairs against false ones, the shape of a sample, and errors of scores that predict ratings.
 
 In: scores of positives and negatives, scores by group, or scores and ratings of the same rows. Out: a `Separation`;
 densities, peaks and eta squared; errors per row.
@@ -13,25 +13,25 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
+from evalign.core import Floats, Ints
 from evalign.errors import InputError, UndefinedStatisticError
 from evalign.stats.estimate import column, paired
-from evalign.types import Floats, Ints
 
-FOLDS = 10
-POINTS = 400
-REACH = 3.0  # bandwidths drawn beyond the smallest and the largest value
-NARROWEST = 1e-4  # bandwidth of a constant sample, which has no spread of its own
-LEAST_PEAK = 0.05  # of the highest: what a single value far out makes is no peak
+CALIBRATION_FOLDS = 10
+DENSITY_POINTS = 400
+MARGIN_BANDWIDTHS = 3.0  # drawn beyond the smallest and the largest value
+MIN_BANDWIDTH = 1e-4  # of a constant sample
+MIN_PEAK_SHARE = 0.05  # of the highest peak: a single outlier is no peak
 
 
 @dataclass(frozen=True)
 class Separation:
-    """Positives against negatives; None, with a flag that says why, where a number does not exist.
+    """Separation of positives from negatives; None, with a flag that says why, where a number does not exist.
 
     difference: of the means. ratio: of the means, positives over negatives. cohens_d: the difference in pooled
-    standard deviations. auc: the chance that a random positive scores above a random negative, ties half.
-    overlap: the least, over all thresholds, of the part of positives at or below plus the part of negatives above it;
-    that is 1 - Youden's J, and the common area of the two densities where they cross once.
+    standard deviations. auc: the chance that a random positive scores above a random negative, ties half. overlap: the
+    minimum over all thresholds of the share of positives at or below it plus the share of negatives above it; that is
+    1 - Youden's J, and the common area of the two densities where they cross once.
     """
 
     difference: float
@@ -43,7 +43,7 @@ class Separation:
 
 
 def derangement(n: int, seed: int = 12345) -> Ints:
-    """A random permutation that moves every index, each such permutation equally likely: in-batch negatives.
+    """Return a random permutation that moves every index, all equally likely: for in-batch negatives.
 
     A plain random permutation leaves one true pair among the negatives on average.
     """
@@ -57,7 +57,7 @@ def derangement(n: int, seed: int = 12345) -> Ints:
 
 
 def separation(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> Separation:
-    """How well scores tell positives from negatives."""
+    """Measure how well scores separate positives from negatives."""
     good, bad = column(positives, "scores of positives"), column(negatives, "scores of negatives")
     for values, name in ((good, "positives"), (bad, "negatives")):
         if len(values) < 2:
@@ -82,7 +82,7 @@ def separation(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> Separation
 
 
 def rating_residuals(scores: npt.ArrayLike, shares: npt.ArrayLike, seed: int = 12345) -> tuple[Floats, Floats]:
-    """Per row, the prediction within 0 and 1 minus the rating between 0 and 1: of raw scores, and of calibrated ones.
+    """Return the errors of predicted ratings (0 to 1) per row, of raw scores (clipped) and of calibrated ones.
 
     Calibrated: a straight line fitted on the other nine tenths of the rows predicts each tenth.
     """
@@ -91,15 +91,15 @@ def rating_residuals(scores: npt.ArrayLike, shares: npt.ArrayLike, seed: int = 1
 
 
 def _calibrated(scores: Floats, target: Floats, seed: int) -> Floats:
-    """Predictions by lines fitted without the row that is predicted; a constant score predicts the mean."""
+    """Predict each fold by a line fitted on the other folds; a constant score predicts the mean."""
     n = len(scores)
-    fold = np.random.default_rng(seed).permutation(n) % min(FOLDS, n)
+    fold = np.random.default_rng(seed).permutation(n) % min(CALIBRATION_FOLDS, n)
     predicted = np.empty(n)
-    for held_out in range(min(FOLDS, n)):
+    for held_out in range(min(CALIBRATION_FOLDS, n)):
         test, train = fold == held_out, fold != held_out
         centred = scores[train] - scores[train].mean()
-        spread = float(centred @ centred)
-        slope = float(centred @ target[train]) / spread if spread > 0 else 0.0
+        squares = float(centred @ centred)
+        slope = float(centred @ target[train]) / squares if squares > 0 else 0.0
         predicted[test] = target[train].mean() + slope * (scores[test] - scores[train].mean())
     return predicted
 
@@ -117,39 +117,41 @@ def _overlap(good: Floats, bad: Floats) -> float:
 
 
 def silverman(values: npt.ArrayLike) -> float:
-    """Silverman's bandwidth, 0.9 min(sd, IQR / 1.34) n^(-1/5); the sd alone where the middle half is constant."""
+    """Return Silverman's bandwidth, 0.9 min(sd, IQR / 1.34) n^(-1/5); the sd alone if the middle half is constant."""
     sample = column(values, "values")
-    spread = float(sample.std(ddof=1)) if len(sample) > 1 else 0.0
+    deviation = float(sample.std(ddof=1)) if len(sample) > 1 else 0.0
     quarter, three_quarters = np.quantile(sample, [0.25, 0.75])
     middle = float(three_quarters - quarter) / 1.34
-    return max(NARROWEST, 0.9 * (min(spread, middle) if middle > 0 else spread) * float(len(sample) ** -0.2))
+    return max(MIN_BANDWIDTH, 0.9 * (min(deviation, middle) if middle > 0 else deviation) * float(len(sample) ** -0.2))
 
 
-def density(values: npt.ArrayLike, bandwidth: float, points: int = POINTS) -> tuple[Floats, Floats]:
-    """Places and heights of the sample's density with normal kernels of that standard deviation."""
+def density(values: npt.ArrayLike, bandwidth: float, points: int = DENSITY_POINTS) -> tuple[Floats, Floats]:
+    """Return positions and heights of the sample's density with normal kernels of that standard deviation."""
     sample = column(values, "values")
-    places = np.linspace(sample.min() - REACH * bandwidth, sample.max() + REACH * bandwidth, points)
-    kernels = np.exp(-0.5 * ((places[:, None] - sample) / bandwidth) ** 2)
-    return places, kernels.mean(axis=1) / (bandwidth * np.sqrt(2 * np.pi))
+    positions = np.linspace(
+        sample.min() - MARGIN_BANDWIDTHS * bandwidth, sample.max() + MARGIN_BANDWIDTHS * bandwidth, points
+    )
+    kernels = np.exp(-0.5 * ((positions[:, None] - sample) / bandwidth) ** 2)
+    return positions, kernels.mean(axis=1) / (bandwidth * np.sqrt(2 * np.pi))
 
 
 def peaks(values: npt.ArrayLike, bandwidth: float) -> int:
-    """How many maxima the density has at this bandwidth, those below a twentieth of the highest not counted."""
+    """Count the maxima of the density at this bandwidth, except those below a twentieth of the highest."""
     sample = column(values, "values")
-    _, heights = density(sample, bandwidth, places_for_peaks(sample, bandwidth))
+    _, heights = density(sample, bandwidth, points_for_peaks(sample, bandwidth))
     rising = np.diff(heights) > 0
     tops = heights[1:-1][rising[:-1] & ~rising[1:]]
-    return int((tops >= LEAST_PEAK * heights.max()).sum())
+    return int((tops >= MIN_PEAK_SHARE * heights.max()).sum())
 
 
-def places_for_peaks(sample: Floats, bandwidth: float) -> int:
-    """How many places of a density show every peak: eight to a bandwidth."""
-    reach = float(np.ptp(sample)) + 2 * REACH * bandwidth
-    return max(POINTS, int(8 * reach / bandwidth))
+def points_for_peaks(sample: Floats, bandwidth: float) -> int:
+    """Return the number of points of a density that shows every peak: eight to a bandwidth."""
+    width = float(np.ptp(sample)) + 2 * MARGIN_BANDWIDTHS * bandwidth
+    return max(DENSITY_POINTS, int(8 * width / bandwidth))
 
 
 def eta_squared(groups: Sequence[npt.ArrayLike]) -> float | None:
-    """The part of the variance that lies between groups, from 0 to 1; None if there is one group or no variance."""
+    """Return the share of the variance between groups, 0 to 1; None for one group or no variance."""
     samples = [column(values, "values") for values in groups]
     pooled = np.concatenate(samples)
     total = float(((pooled - pooled.mean()) ** 2).sum())

@@ -13,11 +13,12 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from evalign.core import Floats, Ints
 from evalign.errors import InputError, UndefinedStatisticError
-from evalign.stats.bootstrap import Prepared, Resampling, with_interval
+from evalign.stats.bootstrap import ResampledStatistic, Resampling, with_interval
 from evalign.stats.correlation import CORRELATIONS, correlate_rows, correlation
 from evalign.stats.estimate import (
-    FEWEST_ROWS,
+    MIN_ROWS,
     Estimate,
     Labels,
     codes,
@@ -27,40 +28,39 @@ from evalign.stats.estimate import (
     rows_by_code,
     varied,
 )
-from evalign.stats.pair_levels import PAIR_STATISTICS, pairs_of_items, pairs_of_systems, pdp_function
+from evalign.stats.pairs import PAIR_STATISTICS, pairs_of_items, pairs_of_systems, pdp_function, soft_pairwise_accuracy
 from evalign.stats.weighted import mean_of_defined, ratio, weighted, weighted_mean
-from evalign.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Rated:
-    """Scores and ratings of the same rows. Documents are what the bootstrap draws; systems are what is ranked."""
+    """Scores and ratings of the same rows. The bootstrap draws documents; system level ranks systems."""
 
     scores: npt.ArrayLike
     human: npt.ArrayLike
     documents: Labels | None = None
     systems: Labels | None = None
-    items: Labels | None = None  # whose rows are compared by the statistics of pairs: one source text, usually
+    items: Labels | None = None  # statistics of pairs compare rows of the same item, usually of one source text
 
 
 @dataclass(frozen=True)
 class Averaging:
-    """How groups and documents are averaged: `micro` weighs each by its rows; those of fewer rows are left out.
+    """Averaging over groups and documents: `micro` weighs by rows; smaller groups than `fewest` are left out.
 
     mt-metrics-eval leaves out groups of one row only (`fewest=2`), where each correlation is 1 or -1. `zeros` counts a
     group in which scores or ratings are constant as 0, as its replace_nans_with_zeros; else it is left out.
     """
 
     micro: bool = False
-    fewest: int = FEWEST_ROWS
+    fewest: int = MIN_ROWS
     zeros: bool = False
 
     def sizes(self, rows: Sequence[int]) -> Floats | None:
-        """The weight of each group from its number of rows; None where all weigh the same."""
+        """Return the weight of each group from its number of rows; None if all weigh the same."""
         return np.array(rows, dtype=np.float64) if self.micro else None
 
     def filled(self, values: Floats) -> Floats:
-        """The values of groups, with zeros for NaN if such groups count as 0."""
+        """Return the values of groups, NaN replaced by 0 if constant groups count as 0."""
         return np.nan_to_num(values) if self.zeros else values
 
 
@@ -69,7 +69,7 @@ MACRO = Averaging()
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """One estimate per group, undefined ones flagged, and their mean."""
+    """Estimates per group, undefined ones flagged, and their mean."""
 
     groups: dict[str, Estimate]
     mean: Estimate
@@ -82,7 +82,7 @@ def agreement(
     resampling: Resampling | None = None,
     averaging: Averaging = MACRO,
 ) -> Estimate:
-    """The named correlation (`correlation.CORRELATIONS`) or statistic of pairs (`PAIR_STATISTICS`) at a level."""
+    """Compute a correlation (`correlation.CORRELATIONS`) or a statistic of pairs (`PAIR_STATISTICS`) at a level."""
     prepared = _prepared(rated, statistic, level, averaging)
     if resampling is None:
         return prepared.estimate
@@ -90,7 +90,7 @@ def agreement(
 
 
 def agreement_draws(rated: Rated, statistic: str, level: str, resampling: Resampling) -> Floats:
-    """Its value on each resample, NaN where undefined; paired between metrics on the same rows and seed."""
+    """Return the agreement on each resample, NaN where undefined; paired between metrics on the same rows."""
     return _prepared(rated, statistic, level, MACRO).draws(resampling)
 
 
@@ -102,7 +102,7 @@ def agreement_by(
     resampling: Resampling | None = None,
     averaging: Averaging = MACRO,
 ) -> Grouped:
-    """The agreement within each group of rows, such as language pairs, and the mean over the groups that have one.
+    """Compute the agreement within each group of rows, such as language pairs, and the mean over groups that have one.
 
     Groups are resampled independently; the interval is that of the mean over the groups defined on each resample.
     """
@@ -115,7 +115,7 @@ def agreement_by(
     for code, name in enumerate(names):
         rows = np.flatnonzero(group_of_row == code)
         try:
-            prepared = _prepared(_part(rated, rows), statistic, level, averaging)
+            prepared = _prepared(_selected(rated, rows), statistic, level, averaging)
         except UndefinedStatisticError as error:
             counted = averaging.zeros and len(rows) >= averaging.fewest
             estimates[name] = Estimate(0.0 if counted else None, len(rows), flags=(str(error),))
@@ -137,14 +137,41 @@ def agreement_by(
     return Grouped(estimates, mean)
 
 
+def soft_agreement(rated: Rated, by: Labels | None, resampling: Resampling, averaging: Averaging = MACRO) -> Grouped:
+    """Compute soft pairwise accuracy within each group of rows and its mean; of all rows without groups."""
+    if rated.items is None or rated.systems is None:
+        raise InputError("soft pairwise accuracy needs to know the item and the system of each row")
+    scores, human, items, systems = map(np.asarray, (rated.scores, rated.human, rated.items, rated.systems))
+    if by is None:
+        return Grouped({}, soft_pairwise_accuracy(scores, human, items, systems, resampling))
+    group_of_row, names = codes(by, "groups", len(scores))
+    groups: dict[str, Estimate] = {}
+    values, sizes = [], []
+    for code, name in enumerate(names):
+        rows = np.flatnonzero(group_of_row == code)
+        try:
+            groups[name] = soft_pairwise_accuracy(scores[rows], human[rows], items[rows], systems[rows], resampling)
+        except UndefinedStatisticError as error:
+            groups[name] = Estimate(None, len(rows), flags=(str(error),))
+            continue
+        values.append(groups[name].value)
+        sizes.append(len(rows))
+    if not values:
+        return Grouped(groups, Estimate(None, 0, flags=("no group has a value",)))
+    mean = float(np.average(np.array(values, dtype=np.float64), weights=averaging.sizes(sizes)))
+    left_out = len(names) - len(values)
+    flags = (f"left out: {left_out} groups without a value",) if left_out else ()
+    return Grouped(groups, Estimate(mean, len(values), flags=flags))
+
+
 def level_function(
     rated: Rated, statistic: str, level: str, averaging: Averaging = MACRO
 ) -> Callable[[Floats], Floats]:
-    """A function from other scores of the same rows, (r, n), to their agreement (r,): for permutation tests."""
+    """Return a function from scores (r, n) of the same rows to their agreement (r,), for permutation tests."""
     _, human = paired(rated.scores, rated.human, averaging.fewest)
     if statistic == "pdp" and level == "segment":
         return pdp_function(human, rated.items)
-    statistic = "pearson" if statistic == "pdp" else statistic  # of systems' means they are the same
+    statistic = "pearson" if statistic == "pdp" else statistic  # the same on systems' means
     correlation(statistic)
     if level == "segment":
         all_rows = np.ones((1, len(human)))
@@ -165,24 +192,24 @@ def level_function(
     )
 
 
-def _prepared(rated: Rated, statistic: str, level: str, averaging: Averaging) -> Prepared:
+def _prepared(rated: Rated, statistic: str, level: str, averaging: Averaging) -> ResampledStatistic:
     scores, human = paired(rated.scores, rated.human, averaging.fewest)
     lookup({**CORRELATIONS, **PAIR_STATISTICS}, statistic)
     return lookup(_PREPARED, level, "level")(rated, scores, human, statistic, averaging)
 
 
-def _segment(rated: Rated, scores: Floats, human: Floats, statistic: str, _: Averaging) -> Prepared:
+def _segment(rated: Rated, scores: Floats, human: Floats, statistic: str, _: Averaging) -> ResampledStatistic:
     if statistic in PAIR_STATISTICS:
         return pairs_of_items(statistic, scores, human, rated.items, rated.documents)
     estimate = Estimate(_correlated(statistic, scores, human), len(scores))
     compute = weighted(statistic)(scores, human)
     if rated.documents is None:
-        return Prepared(estimate, compute, len(scores))
+        return ResampledStatistic(estimate, compute, len(scores))
     document, names = codes(rated.documents, "documents", len(scores))
-    return Prepared(_flagged_if_alone(estimate, names), compute, len(names), document)
+    return ResampledStatistic(_flagged_if_alone(estimate, names), compute, len(names), document)
 
 
-def _system(rated: Rated, scores: Floats, human: Floats, statistic: str, averaging: Averaging) -> Prepared:
+def _system(rated: Rated, scores: Floats, human: Floats, statistic: str, averaging: Averaging) -> ResampledStatistic:
     system, names = _labels(rated.systems, "systems", "system", len(scores))
     fewest = min(averaging.fewest, 2) if statistic in PAIR_STATISTICS else averaging.fewest
     if len(names) < fewest:
@@ -207,18 +234,18 @@ def _system(rated: Rated, scores: Floats, human: Floats, statistic: str, averagi
         score_sums, human_sums, rows = np.split(weights @ sums, 3, axis=1)
         return of_rows(ratio(score_sums, rows), ratio(human_sums, rows))
 
-    return Prepared(estimate, value, len(sums))
+    return ResampledStatistic(estimate, value, len(sums))
 
 
 def _correlated(statistic: str, scores: Floats, human: Floats) -> float:
-    """The named correlation; of two rows it is 1 or -1."""
-    if len(scores) >= FEWEST_ROWS:
+    """Return the named correlation; of two rows it is 1 or -1."""
+    if len(scores) >= MIN_ROWS:
         return correlation(statistic)(scores, human)
     varied(scores, human)
     return float(correlate_rows(statistic, scores[None], human[None])[0])
 
 
-def _summary(rated: Rated, scores: Floats, human: Floats, statistic: str, averaging: Averaging) -> Prepared:
+def _summary(rated: Rated, scores: Floats, human: Floats, statistic: str, averaging: Averaging) -> ResampledStatistic:
     if statistic in PAIR_STATISTICS:
         raise InputError(f"{statistic} compares the rows of one item already: it has a segment and a system level")
     document, _ = _labels(rated.documents, "documents", "summary", len(scores))
@@ -238,8 +265,8 @@ def _summary(rated: Rated, scores: Floats, human: Floats, statistic: str, averag
             values.append(value)
             rows_of_value.append(len(rows))
     flags = tuple(
-        f"{what}: {count} documents {why}"
-        for what, count, why in (
+        f"{action}: {count} documents {reason}"
+        for action, count, reason in (
             ("left out", small, f"of fewer than {averaging.fewest} rows"),
             ("counted as 0" if averaging.zeros else "left out", constant, "with constant scores"),
         )
@@ -251,10 +278,10 @@ def _summary(rated: Rated, scores: Floats, human: Floats, statistic: str, averag
         )
     sizes = averaging.sizes(rows_of_value)
     estimate = Estimate(float(np.average(values, weights=sizes)), len(values), flags=flags)
-    return Prepared(estimate, weighted_mean(np.array(values), sizes), len(values))
+    return ResampledStatistic(estimate, weighted_mean(np.array(values), sizes), len(values))
 
 
-_PREPARED: dict[str, Callable[[Rated, Floats, Floats, str, Averaging], Prepared]] = {
+_PREPARED: dict[str, Callable[[Rated, Floats, Floats, str, Averaging], ResampledStatistic]] = {
     "segment": _segment,
     "system": _system,
     "summary": _summary,
@@ -263,7 +290,7 @@ LEVELS = tuple(_PREPARED)
 
 
 def system_means(columns: Sequence[Floats], systems: Labels | None) -> list[Floats]:
-    """Each column's mean for every system."""
+    """Return each column's mean for every system."""
     belongs = _indicators(_labels(systems, "systems", "system", len(columns[0]))[0])
     return [(column @ belongs) / belongs.sum(axis=0) for column in columns]
 
@@ -273,8 +300,8 @@ def _flagged_if_alone(estimate: Estimate, documents: list[str]) -> Estimate:
     return replace(estimate, flags=(*estimate.flags, alone)) if len(documents) == 1 else estimate
 
 
-def _part(rated: Rated, rows: Ints) -> Rated:
-    """Some of the rows."""
+def _selected(rated: Rated, rows: Ints) -> Rated:
+    """Select rows."""
     columns = {name: values for name, values in vars(rated).items() if values is not None}
     for name, values in columns.items():
         parallel(values, name, columns["scores"], "scores")

@@ -1,9 +1,9 @@
-"""Is system B better than the baseline A? Paired bootstrap and approximate randomisation, as sacrebleu counts them.
+"""Tests whether system B is better than the baseline A: paired bootstrap and approximate randomisation, as sacrebleu.
 
 In: additive statistics of both systems, a matrix (rows, k) each in the same order of rows, and the function from their
 totals to a score (for a mean, one column and `mean_score`). Out: both scores, the p-value, intervals.
 
-Both tests need no more than sums: over all rows, over each resample's rows. Those of parts of the rows add up.
+Both tests need only sums: over all rows, and over each resample's rows. Sums of parts of the rows are additive.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from evalign.cancellation import check_stopped
+from evalign.core import Floats
+from evalign.core.scoring import check_stopped
 from evalign.errors import InputError, LengthMismatchError
-from evalign.stats.bootstrap import Resampling, drawn, with_interval
+from evalign.stats.bootstrap import Resampling, resample_weights, with_interval
 from evalign.stats.estimate import Estimate
-from evalign.types import Floats
 
 Score = Callable[[Floats, float], float]
 
 
 @dataclass(frozen=True)
 class SystemTest:
-    """Two systems and the two-sided p-value of "they do not differ"; intervals only from the bootstrap."""
+    """Scores of two systems and the two-sided p-value of "they do not differ"; intervals only from the bootstrap."""
 
     baseline: Estimate
     system: Estimate
@@ -34,7 +34,7 @@ class SystemTest:
 
 
 def mean_score(totals: Floats, rows: float) -> float:
-    """The mean of a single column."""
+    """Return the mean of a single column."""
     return float(totals[0]) / rows
 
 
@@ -47,15 +47,15 @@ def paired_bootstrap(
     """
     resampling = resampling or Resampling()
     both = _statistics(baseline, system)
-    return bootstrap_test(_totals(both), drawn_sums(both, resampling), len(both[0]), score, resampling.confidence)
+    return bootstrap_test(_totals(both), resample_sums(both, resampling), len(both[0]), score, resampling.confidence)
 
 
 def approximate_randomisation(
     baseline: npt.ArrayLike, system: npt.ArrayLike, score: Score = mean_score, resampling: Resampling | None = None
 ) -> SystemTest:
-    """Approximate randomisation (Riezler and Maxwell 2005): the outputs of both systems are swapped on random rows.
+    """Approximate randomisation (Riezler and Maxwell 2005): swap the outputs of both systems on random rows.
 
-    p = (1 + #{|difference after swapping| > |observed|}) / (1 + trials); sacrebleu makes 10,000 trials by default.
+    p = (1 + #{|difference after swapping| > |observed|}) / (1 + trials); sacrebleu runs 10,000 trials by default.
     """
     resampling = resampling or Resampling(samples=10_000)
     both = _statistics(baseline, system)
@@ -63,17 +63,22 @@ def approximate_randomisation(
     return randomisation_test(_totals(both), swaps, len(both[0]), score)
 
 
-def drawn_sums(
+def resample_sums(
     tables: Sequence[Floats], resampling: Resampling, start: int = 0, rows: int | None = None
 ) -> list[Floats]:
-    """(samples, k) of each table: its sums on bootstrap resamples. Tables may be a part, from `start` on, of `rows`."""
+    """Return the sums (samples, k) of each table on bootstrap resamples.
+
+    Tables may be a part, from row `start` on, of `rows` rows.
+    """
     part = slice(start, start + len(tables[0]))
-    blocks = [[block[:, part] @ table for table in tables] for block in drawn(rows or len(tables[0]), resampling)]
+    blocks = [
+        [block[:, part] @ table for table in tables] for block in resample_weights(rows or len(tables[0]), resampling)
+    ]
     return [np.concatenate(sums) for sums in zip(*blocks, strict=True)]
 
 
 def swap_sums(gains: Sequence[Floats], resampling: Resampling, start: int = 0, rows: int | None = None) -> list[Floats]:
-    """(samples, k) of each table of differences, first minus second: its sums over the rows that are swapped."""
+    """Return (samples, k) of each table of differences, first minus second: its sums over the swapped rows."""
     rows, part = rows or len(gains[0]), slice(start, start + len(gains[0]))
     coins = (resampling.coins(samples, rows).astype(np.float64)[:, part] for samples in resampling.blocks(rows))
     blocks = [[block @ gain for gain in gains] for block in coins]
@@ -83,7 +88,7 @@ def swap_sums(gains: Sequence[Floats], resampling: Resampling, start: int = 0, r
 def bootstrap_test(
     totals: Sequence[Floats], draws: Sequence[Floats], rows: int, score: Score, confidence: float
 ) -> SystemTest:
-    """The bootstrap of two systems' sums over all rows, (k,) each, and of their `drawn_sums`."""
+    """Run the bootstrap from two systems' sums over all rows, (k,) each, and their `resample_sums`."""
     scores = [_scores(sums, rows, score) for sums in draws]
     scores.append(scores[1] - scores[0])
     first_score, second_score, difference = (
@@ -95,7 +100,7 @@ def bootstrap_test(
 
 
 def randomisation_test(totals: Sequence[Floats], swaps: Floats, rows: int, score: Score) -> SystemTest:
-    """The randomisation of two systems' sums over all rows and of the `swap_sums` of their difference."""
+    """Run the randomisation from two systems' sums over all rows and the `swap_sums` of their difference."""
     shuffled = totals[1] + swaps
     differences = _scores(shuffled, rows, score) - _scores(totals[0] + totals[1] - shuffled, rows, score)
     observed = _observed(totals, rows, score)
@@ -103,7 +108,10 @@ def randomisation_test(totals: Sequence[Floats], swaps: Floats, rows: int, score
 
 
 def _p_value(sizes: Floats, difference: Estimate) -> float:
-    """Strictly larger ones count: a system against itself must not come out as significant by rounding."""
+    """Return the p-value; only strictly larger differences count.
+
+    Otherwise rounding could make a system differ significantly from itself.
+    """
     observed = abs(difference.value or 0.0)
     return float((np.count_nonzero(sizes > observed + 1e-12 * observed) + 1) / (len(sizes) + 1))
 
@@ -113,7 +121,7 @@ def _totals(tables: Sequence[Floats]) -> list[Floats]:
 
 
 def _observed(totals: Sequence[Floats], rows: int, score: Score) -> tuple[Estimate, Estimate, Estimate]:
-    """Both scores and their difference, without intervals."""
+    """Return both scores and their difference, without intervals."""
     baseline, system = (float(score(sums, rows)) for sums in totals)
     return Estimate(baseline, rows), Estimate(system, rows), Estimate(system - baseline, rows)
 

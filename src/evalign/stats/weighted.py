@@ -1,7 +1,7 @@
 """Correlations of the same rows under many sets of row weights, for the bootstrap and permutation tests.
 
-The weights of a resample of n rows are n small integers: how often each row was drawn. Order and ties of the rows are
-computed once. Each function takes the two columns and returns a function from weights (r, n) to r values: the
+The weights of a resample of n rows are n small integers: the number of times each row was drawn. Order and ties of the
+rows are computed once. Each function takes the two columns and returns a function from weights (r, n) to r values: the
 correlation of the rows repeated that often, NaN where it is undefined (callers leave those out and count them).
 """
 
@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
+from evalign.core import Floats, Ints
 from evalign.stats.estimate import lookup
-from evalign.types import Floats, Ints
 
-ONE_BUCKET = 128  # up to this many rows, all pairs at once are faster than any division into buckets
-FLOAT32_ROWS = 2**20
+MIN_BUCKETED_ROWS = 128  # up to this number, all pairs at once are faster than buckets
+MAX_FLOAT32_ROWS = 2**20
 Weighted = Callable[[Floats], Floats]
 
-SAME = 1e-13  # variance below this part of the second moment is rounding: the drawn rows are constant
+MIN_VARIANCE_SHARE = 1e-13  # of the second moment: less is rounding, the drawn rows are constant
 
 
 @dataclass(frozen=True, eq=False)
 class Ordering:
-    """The order of one column: `level` numbers its distinct values, `starts` is where they begin in `order`."""
+    """Order of a column: `level` numbers its distinct values, `starts` is where each begins in `order`."""
 
     order: Ints
     level: Ints
@@ -34,7 +34,7 @@ class Ordering:
 
     @classmethod
     def of(cls, values: Floats) -> Ordering:
-        """The order of these values."""
+        """Sort the values."""
         order = np.argsort(values, kind="stable")
         new = np.append(True, np.diff(values[order]) != 0)
         level = np.empty(len(values), dtype=np.int64)
@@ -42,13 +42,17 @@ class Ordering:
         return cls(order, level, np.flatnonzero(new))
 
     def sums(self, weights: Floats) -> Floats:
-        """(r, distinct values): the weight of each."""
-        taken = np.take(weights, self.order, axis=1)
-        return taken.astype(np.float64) if self.distinct else np.add.reduceat(taken, self.starts, 1, np.float64)
+        """Return the weight of each distinct value (r, distinct values)."""
+        sorted_weights = np.take(weights, self.order, axis=1)
+        return (
+            sorted_weights.astype(np.float64)
+            if self.distinct
+            else np.add.reduceat(sorted_weights, self.starts, 1, np.float64)
+        )
 
     @property
     def distinct(self) -> bool:
-        """No two values are equal."""
+        """True if no two values are equal."""
         return len(self.starts) == len(self.order)
 
 
@@ -57,21 +61,26 @@ class Concordance:
 
     S = sum_ij w_i w_j sign(x_i - x_j) sign(y_i - y_j). Each column is cut into about sqrt(n) buckets of neighbouring
     values, equal values together. Pairs in different buckets of both columns follow from the weight in each cell of
-    the grid of buckets (two small matrix products); pairs that share a bucket are summed one by one, n sqrt(n) of them.
+    the grid of buckets (two small matrix products); pairs that share a bucket are summed one by one, n sqrt(n) of
+    them.
     """
 
     def __init__(self, scores: Ordering, human: Ordering) -> None:
         self.scores, self.human = scores, human
-        # Sums of integers, exact as long as the type holds them: float32 does so below 2^24.
-        self._exact: type[np.floating[Any]] = np.float32 if len(scores.level) < FLOAT32_ROWS else np.float64
-        size = ONE_BUCKET if len(scores.level) <= ONE_BUCKET else max(ONE_BUCKET // 2, int(len(scores.level) ** 0.5))
+        # Sums of integers, exact in float32 below 2^24.
+        self._exact: type[np.floating[Any]] = np.float32 if len(scores.level) < MAX_FLOAT32_ROWS else np.float64
+        size = (
+            MIN_BUCKETED_ROWS
+            if len(scores.level) <= MIN_BUCKETED_ROWS
+            else max(MIN_BUCKETED_ROWS // 2, int(len(scores.level) ** 0.5))
+        )
         x, y = _buckets(scores, size), _buckets(human, size)
         self._grid = (int(x.max()) + 1, int(y.max()) + 1)
         self._cell = x * self._grid[1] + y
         self._within = [*self._blocks(x, scores.level, None), *self._blocks(y, human.level, x)]
 
     def __call__(self, weights: Floats) -> Floats:
-        """(r, n) weights -> r sums."""
+        """Return r sums from weights (r, n)."""
         weights = np.ascontiguousarray(weights, dtype=self._exact)
         total = np.zeros(len(weights))
         for rows, signs in self._within:
@@ -80,7 +89,7 @@ class Concordance:
         return total + self._between(weights) if min(self._grid) > 1 else total
 
     def row_sums(self) -> Floats:
-        """For each row i: sum_j sign(x_i - x_j) sign(y_i - y_j), every weight being 1."""
+        """Return sum_j sign(x_i - x_j) sign(y_i - y_j) of each row i, with all weights 1."""
         sums = np.zeros(len(self._cell))
         for rows, signs in self._within:
             sums[rows] += signs.sum(axis=1, dtype=np.float64)
@@ -98,26 +107,26 @@ class Concordance:
         return counted.reshape(self._grid).astype(self._exact)
 
     def _opposed(self, grid: Floats) -> Floats:
-        """For each cell: the weight in cells above and below in both columns, minus that above in one only."""
+        """Return, for each cell, the weight of cells above or below in both columns minus that of opposite cells."""
         left: Floats = _signs(np.arange(self._grid[0])).astype(self._exact)
         right: Floats = _signs(np.arange(self._grid[1])).astype(self._exact)
         opposed: Floats = left @ grid @ right.T
         return opposed
 
-    def _blocks(self, bucket: Ints, level: Ints, already: Ints | None) -> Iterator[tuple[Ints, Floats]]:
-        """(rows, their sign matrix) for each bucket of several values; pairs that share `already` too are left out."""
+    def _blocks(self, bucket: Ints, level: Ints, excluded: Ints | None) -> Iterator[tuple[Ints, Floats]]:
+        """Yield (rows, their sign matrix) of buckets with several values, without pairs that share `excluded` too."""
         order = np.argsort(bucket, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(bucket[order])) + 1):
             if level[rows].min() == level[rows].max():
                 continue
             signs = (_signs(self.scores.level[rows]) * _signs(self.human.level[rows])).astype(self._exact)
-            if already is not None:
-                signs[np.equal.outer(already[rows], already[rows])] = 0
+            if excluded is not None:
+                signs[np.equal.outer(excluded[rows], excluded[rows])] = 0
             yield rows, signs
 
 
 def _buckets(ordering: Ordering, size: int) -> Ints:
-    """A bucket for each row: neighbouring values up to `size` rows, or one value alone if it has more rows."""
+    """Assign a bucket to each row: neighbouring values up to `size` rows, or a single value with more rows."""
     counts = np.diff(ordering.starts, append=len(ordering.order))
     bucket_of_level, bucket, filled = np.empty(len(counts), dtype=np.int64), 0, 0
     for level, count in enumerate(counts):
@@ -129,13 +138,13 @@ def _buckets(ordering: Ordering, size: int) -> Ints:
 
 
 def _signs(values: Ints) -> Floats:
-    """(n, n): the sign of each difference."""
+    """Return the sign of each difference (n, n)."""
     signs: Floats = np.sign(np.subtract.outer(values, values))
     return signs
 
 
 def weighted_mean(values: Floats, sizes: Floats | None = None) -> Weighted:
-    """The mean of the drawn rows; with sizes, each row counts as many times as its size says."""
+    """Return the mean of the drawn rows as a function of weights; `sizes` weigh the rows."""
 
     def mean(weights: Floats) -> Floats:
         if sizes is not None:
@@ -146,7 +155,7 @@ def weighted_mean(values: Floats, sizes: Floats | None = None) -> Weighted:
 
 
 def weighted_pearson(scores: Floats, human: Floats) -> Weighted:
-    """From sums of x, y, xx, yy, xy, each centred first so that little cancels."""
+    """Pearson's r from sums of x, y, xx, yy, xy, centred first to avoid cancellation."""
     x, y = standardised(scores), standardised(human)
     moments = np.stack([x, y, x * x, y * y, x * y], axis=1)
 
@@ -154,14 +163,17 @@ def weighted_pearson(scores: Floats, human: Floats) -> Weighted:
         total = weights.sum(axis=1, dtype=np.float64)
         mean = ratio(weights.astype(np.float64) @ moments, total[:, None])
         xx, yy = mean[:, 2] - mean[:, 0] ** 2, mean[:, 3] - mean[:, 1] ** 2
-        xx, yy = (np.where(part > SAME * whole, part, 0) for part, whole in ((xx, mean[:, 2]), (yy, mean[:, 3])))
+        xx, yy = (
+            np.where(variance > MIN_VARIANCE_SHARE * moment, variance, 0)
+            for variance, moment in ((xx, mean[:, 2]), (yy, mean[:, 3]))
+        )
         return np.clip(ratio(mean[:, 4] - mean[:, 0] * mean[:, 1], np.sqrt(xx * yy)), -1, 1)
 
     return value
 
 
 def weighted_spearman(scores: Floats, human: Floats) -> Weighted:
-    """Ranks are those within the resample: the weight of all smaller rows plus half of the equal ones."""
+    """Spearman's rho; ranks are those within the resample: the weight of all smaller rows plus half of equal ones."""
     score_order, human_order = Ordering.of(scores), Ordering.of(human)
 
     def value(weights: Floats) -> Floats:
@@ -189,14 +201,14 @@ def weighted_tau(scores: Floats, human: Floats, denominator: Callable[[Floats, F
 
 
 def untied_pairs(score_sums: Floats, human_sums: Floats) -> Floats:
-    """tau-b's denominator from the weight t of each distinct value: sqrt((n^2 - sum tx^2)(n^2 - sum ty^2))."""
+    """Return tau-b's denominator from the weights t of distinct values: sqrt((n^2 - sum tx^2)(n^2 - sum ty^2))."""
     pairs = [sums.sum(axis=-1) ** 2 - np.einsum("...g,...g->...", sums, sums) for sums in (score_sums, human_sums)]
     root: Floats = np.sqrt(pairs[0] * pairs[1])
     return root
 
 
 def square_table(score_sums: Floats, human_sums: Floats) -> Floats:
-    """tau-c's denominator: n^2 (m - 1) / m, m the smaller number of distinct values that were drawn."""
+    """Return tau-c's denominator: n^2 (m - 1) / m, m the smaller number of distinct values drawn."""
     distinct = [np.count_nonzero(sums, axis=-1) for sums in (score_sums, human_sums)]
     levels = np.maximum(np.minimum(*distinct), 1)
     cells: Floats = score_sums.sum(axis=-1) ** 2 * (levels - 1) / levels
@@ -212,31 +224,31 @@ WEIGHTED: dict[str, Callable[[Floats, Floats], Weighted]] = {
 
 
 def weighted(name: str) -> Callable[[Floats, Floats], Weighted]:
-    """The correlation of that name, for many sets of weights."""
+    """Return the correlation of that name, for many sets of weights."""
     return lookup(WEIGHTED, name)
 
 
 def centred_ranks(sums: Floats) -> Floats:
-    """Twice each distinct value's rank minus the mean rank within the resample, from the weight of each."""
-    upto = np.cumsum(sums, axis=-1)
-    centred: Floats = 2 * upto - sums - upto[..., -1:]
+    """Return twice each distinct value's rank minus the mean rank within the resample, from the weight of each."""
+    cumulative = np.cumsum(sums, axis=-1)
+    centred: Floats = 2 * cumulative - sums - cumulative[..., -1:]
     return centred
 
 
 def standardised(values: Floats) -> Floats:
-    """Centred, and of a size whose squares neither overflow nor vanish."""
+    """Centre, and scale so that squares neither overflow nor vanish."""
     centred: Floats = values - values.mean()
     return centred / float(np.abs(centred).max() or 1)
 
 
 def ratio(top: Floats, bottom: Floats) -> Floats:
-    """top / bottom, and NaN, without a warning, where bottom is not positive."""
+    """Return top / bottom, and NaN, without a warning, where bottom is not positive."""
     quotient: Floats = np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
     return quotient
 
 
 def mean_of_defined(values: Floats, sizes: Floats | None = None) -> Floats:
-    """The mean along the first axis, weighed by sizes if there are any, NaN left out; NaN where nothing is left."""
+    """Return the mean along the first axis without NaN, weighted by sizes if given; NaN where nothing is defined."""
     defined = np.isfinite(values)
     shares = defined if sizes is None else defined * sizes[:, None]
     return ratio((np.where(defined, values, 0) * shares).sum(axis=0), shares.sum(axis=0))

@@ -3,7 +3,7 @@
     >>> from evalign.testing import check_metric
     >>> check_metric(evalign.metric("bertscore(model=fake)"))
 
-It returns nothing, or raises `LawBroken`, which names the law, the metric and the fewest rows that show it.
+`check_metric` returns None, or raises `LawBroken`, which names the law, the metric and a minimal set of rows.
 """
 
 from evalign.testing.laws import LAWS, check_metric

@@ -1,1 +1,1 @@
-"""Words, sentences and token statistics."""
+"""Texts: words, sentences, stems and token statistics."""

@@ -1,6 +1,6 @@
-"""IDF tables: in how many texts each token occurs, counted, merged, saved and hashed.
+"""IDF tables: the number of texts in which each token occurs, counted, merged, saved and hashed.
 
-idf(t) = log((M + 1) / (df(t) + 1)) over M texts; a token never seen has df = 0. A table belongs to
+idf(t) = log((M + 1) / (df(t) + 1)) over M texts; an unseen token has df = 0. A table belongs to
 one tokenizer and refuses another's ids.
 """
 
@@ -17,11 +17,15 @@ from typing import Protocol
 
 import numpy as np
 
-from evalign.atomic_files import whole_file
+from evalign.core import Floats, Ints
 from evalign.errors import TableError
-from evalign.types import Floats, Ints
+from evalign.io.files import whole_file
+from evalign.io.json_shapes import has_shape
+from evalign.io.records import parse_json
 
 FORMAT = "evalign-idf-1"
+SHAPE = {"format": str, "digest": str, "tokenizer": str, "documents": int, "df": {str: int}}
+MAX_DOCUMENTS = 2**53  # counts up to here are exact in the arithmetic of weights
 
 
 class TokenWeights(Protocol):
@@ -32,10 +36,10 @@ class TokenWeights(Protocol):
         """Eight hex digits that change with any weight."""
 
     def weights(self, ids: Ints) -> Floats:
-        """One weight per id."""
+        """Return one weight per id."""
 
     def missing(self, ids: Ints) -> int:
-        """How many of the ids have no weight, and so weigh 0."""
+        """Count the ids that have no weight, and so weigh 0."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class IDFTable:
 
     @classmethod
     def count(cls, tokenizer: str, texts: Iterable[Ints]) -> IDFTable:
-        """Counts texts given as token ids; repeated texts count as often as they come."""
+        """Count texts of token ids; repeated texts count repeatedly."""
         documents = 0
         frequencies: Counter[int] = Counter()
         for ids in texts:
@@ -56,12 +60,12 @@ class IDFTable:
             frequencies.update(set(ids.tolist()))
         return cls(tokenizer, documents, dict(frequencies))
 
-    def merge(self, other: IDFTable) -> IDFTable:
-        """The table of both collections together, exactly as if they had been counted at once."""
-        other.check(self.tokenizer)
+    def merge(self, right: IDFTable) -> IDFTable:
+        """Return the table of both collections, equal to one counted at once."""
+        right.check(self.tokenizer)
         total = Counter(self.frequencies)
-        total.update(other.frequencies)
-        return IDFTable(self.tokenizer, self.documents + other.documents, dict(total))
+        total.update(right.frequencies)
+        return IDFTable(self.tokenizer, self.documents + right.documents, dict(total))
 
     @property
     def digest(self) -> str:
@@ -70,55 +74,75 @@ class IDFTable:
         return hashlib.sha256(content.encode()).hexdigest()[:8]
 
     def weights(self, ids: Ints) -> Floats:
-        """log((M + 1) / (df + 1)) for each id."""
+        """Return log((M + 1) / (df + 1)) for each id."""
         counts = np.array([self.frequencies.get(int(token), 0) for token in ids], dtype=np.float64)
         return np.log((self.documents + 1) / (counts + 1))
 
     def missing(self, ids: Ints) -> int:
-        """None: a token never seen has the greatest weight."""
+        """Return 0: unseen tokens get the maximum weight."""
         return 0
 
     def check(self, tokenizer: str) -> None:
-        """Raises if the table was counted with another vocabulary."""
+        """Raise TableError if the table was counted with another vocabulary."""
         if self.tokenizer != tokenizer:
             raise TableError(
-                "this IDF table was counted with another tokenizer; fit one with this model: evalign idf fit"
+                "this IDF table was counted with another tokenizer; fit one with this model: evalign fit idf"
             )
 
     def save(self, path: str | Path) -> None:
-        """Writes JSON, whole or not at all."""
+        """Write JSON, whole or not at all."""
         with whole_file(Path(path)) as stream:
             stream.write(self.to_json())
 
     def to_json(self) -> str:
-        """The text of the file."""
-        plain = {"format": FORMAT, "tokenizer": self.tokenizer, "documents": self.documents}
+        """Return the content of the file."""
+        plain = {"format": FORMAT, "digest": self.digest, "tokenizer": self.tokenizer, "documents": self.documents}
         return json.dumps(plain | {"df": {str(key): self.frequencies[key] for key in sorted(self.frequencies)}})
 
     @classmethod
     def load(cls, path: str | Path) -> IDFTable:
-        """Reads what `save` wrote."""
+        """Read a file that `save` wrote."""
         try:
-            plain = json.loads(Path(path).read_text("utf-8"))
-            if plain["format"] != FORMAT:
-                raise TableError(f"{path}: format {plain['format']!r}, expected {FORMAT!r}")
-            frequencies = {int(token): int(count) for token, count in plain["df"].items()}
-            table = cls(str(plain["tokenizer"]), int(plain["documents"]), frequencies)
+            return cls.parse(str(path), Path(path).read_text("utf-8"))
         except OSError as error:
             reason = error.strerror or error
             raise TableError(
                 f"idf={path}: no table there ({reason}); idf is no, references, sources or a file"
             ) from error
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-            raise TableError(f"{path}: not an IDF table ({error}); make one with: evalign idf fit") from error
-        if table.documents < 0 or any(not 0 <= count <= table.documents for count in frequencies.values()):
-            raise TableError(f"{path}: damaged, its counts do not add up")
+        except UnicodeDecodeError as error:
+            raise TableError(f"{path}: not an IDF table ({error}); make one with: evalign fit idf") from error
+
+    @classmethod
+    def parse(cls, name: str, text: str) -> IDFTable:
+        """Parse the content of a file; a table that does not fit its digest is refused."""
+        try:
+            plain = parse_json(text)
+            if plain["format"] != FORMAT:
+                raise TableError(f"{name}: format {plain['format']!r}, expected {FORMAT!r}")
+            if not has_shape(plain, SHAPE):
+                raise ValueError("expected a tokenizer and counts, which are whole numbers")
+            frequencies = {_token_id(token): count for token, count in plain["df"].items()}
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise TableError(f"{name}: not an IDF table ({error}); make one with: evalign fit idf") from error
+        table = cls(plain["tokenizer"], plain["documents"], frequencies)
+        counted = all(0 <= count <= table.documents for count in frequencies.values())
+        if not (counted and 0 <= table.documents <= MAX_DOCUMENTS):
+            raise TableError(f"{name}: damaged, its counts do not add up")
+        if plain["digest"] != table.digest:
+            raise TableError(f"{name}: changed or damaged, it does not fit its digest; fit it again: evalign fit idf")
         return table
+
+
+def _token_id(token: str) -> int:
+    """Return the id of a key; raise ValueError if it is written in another way than `to_json` does."""
+    if not (token.isascii() and token.isdecimal()) or str(int(token)) != token:
+        raise ValueError(f"{token!r:.40} is no token id")
+    return int(token)
 
 
 @dataclass(frozen=True)
 class FixedWeights:
-    """Weights from outside, by token id; ids without one weigh `default`, or count as missing and weigh 0."""
+    """Weights of the caller by token id; ids without one weigh `default`, or count as missing and weigh 0."""
 
     by_id: Mapping[int, float]
     default: float | None = None
@@ -139,10 +163,10 @@ class FixedWeights:
         return hashlib.sha256(content.encode()).hexdigest()[:8]
 
     def weights(self, ids: Ints) -> Floats:
-        """One weight per id."""
+        """Return one weight per id."""
         default = self.default or 0.0
         return np.array([float(self.by_id.get(int(token), default)) for token in ids])
 
     def missing(self, ids: Ints) -> int:
-        """Ids that the table does not know, if it has no default."""
+        """Count the ids that the table does not have, unless it has a default."""
         return 0 if self.default is not None else sum(int(token) not in self.by_id for token in ids)

@@ -1,7 +1,7 @@
 """Stemmers: Snowball's by language, and two dialects of Porter's, rouge-score's (NLTK's extensions) and ROUGE-1.5.5's.
 
-Words come in lower case, stems go out; each word is stemmed once. Porter 1980 is the ground of both dialects; what
-differs between them is named below.
+Words are expected in lower case; each word is stemmed once. Both dialects extend Porter 1980; the differences are
+named below.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from functools import lru_cache
 import snowballstemmer
 
 from evalign.errors import SpecError, nearest
-from evalign.text.word_caches import remembered
+from evalign.text.words import cached
 
-WORDS_REMEMBERED = 100_000
+CACHED_WORDS = 100_000
 LANGUAGES = tuple(sorted(snowballstemmer.algorithms()))
 VOWELS = frozenset("aeiou")
 
-# NLTK: words whose stem is looked up.
+# NLTK: words with listed stems.
 IRREGULAR = {
     "sky": "sky", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie", "news": "news", "inning": "inning",
     "innings": "inning", "outing": "outing", "outings": "outing", "canning": "canning", "cannings": "canning",
@@ -39,16 +39,16 @@ STEP_4_REST = ("ou", "ism", "ate", "iti", "ous", "ive", "ize")
 
 @lru_cache(maxsize=8)
 def snowball(language: str) -> Callable[[str], str]:
-    """A remembering stemmer for `english`, `german` and the other Snowball languages; words are lower case."""
+    """Return a caching stemmer for `english`, `german` and the other Snowball languages; words are lower case."""
     if language not in LANGUAGES:
         raise SpecError(f"no Snowball stemmer for {language!r}; {nearest(language, LANGUAGES)}")
-    stem: Callable[[str], str] = remembered(WORDS_REMEMBERED)(snowballstemmer.stemmer(language).stemWord)
+    stem: Callable[[str], str] = cached(CACHED_WORDS)(snowballstemmer.stemmer(language).stemWord)
     return stem
 
 
-@remembered(WORDS_REMEMBERED)
+@cached(CACHED_WORDS)
 def nltk_porter(word: str) -> str:
-    """NLTK's default dialect; equal to `nltk.stem.PorterStemmer().stem`."""
+    """Stem by NLTK's default dialect; equal to `nltk.stem.PorterStemmer().stem`."""
     if word in IRREGULAR:
         return IRREGULAR[word]
     if len(word) <= 2:
@@ -58,7 +58,7 @@ def nltk_porter(word: str) -> str:
     word = word[:-ied] if word.endswith("ied") else _past(word, _ends_cvc_or_vc)
     if word.endswith("y") and len(word) > 2 and _shape(word)[-2] == "c":
         word = word[:-1] + "i"
-    while word.endswith("alli") and _measure(word[:-4]) > 0:  # first of all, and the result is looked at again
+    while word.endswith("alli") and _measure(word[:-4]) > 0:  # before the other rules, and repeatedly
         word = word[:-2]
     if word.endswith("logi"):  # the l counts as part of the stem
         word = word[:-1] if _measure(word[:-3]) > 0 else word
@@ -74,9 +74,9 @@ def nltk_porter(word: str) -> str:
     return _final(word, _ends_cvc_or_vc)
 
 
-@remembered(WORDS_REMEMBERED)
+@cached(CACHED_WORDS)
 def rouge155_porter(word: str) -> str:
-    """The script's dialect: step 4 strips -ement, then -ment, then -ent, one after the other."""
+    """Stem by the script's dialect: step 4 strips -ement, then -ment, then -ent, one after the other."""
     if len(word) < 3:
         return word
     word = _plural(word)
@@ -95,14 +95,14 @@ def rouge155_porter(word: str) -> str:
 
 
 def _plural(word: str) -> str:
-    """Step 1a. A word that is nothing but its suffix keeps it only in part, as in both programs."""
+    """Apply step 1a. A word that consists of its suffix alone loses part of it, as in both programs."""
     if word.endswith(("sses", "ies")):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 def _past(word: str, short: Callable[[str], bool]) -> str:
-    """Step 1b; `short` is the dialect's test for stems that get their -e back."""
+    """Apply step 1b; `short` is the dialect's test for stems that get their -e back."""
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for suffix in ("ed", "ing"):
@@ -117,7 +117,7 @@ def _past(word: str, short: Callable[[str], bool]) -> str:
 
 
 def _replaced(word: str, rules: tuple[tuple[str, str], ...]) -> str:
-    """The first suffix that fits is replaced if something of measure above 0 is before it."""
+    """Replace the first suffix that fits if the stem before it has a measure above 0."""
     for suffix, new in rules:
         if word.endswith(suffix):
             stem = word[: -len(suffix)]
@@ -126,7 +126,7 @@ def _replaced(word: str, rules: tuple[tuple[str, str], ...]) -> str:
 
 
 def _stripped(word: str, suffixes: tuple[str, ...]) -> str:
-    """The first suffix that fits is removed if something of measure above 1 is before it."""
+    """Remove the first suffix that fits if the stem before it has a measure above 1."""
     for suffix in suffixes:
         if word.endswith(suffix):
             return word[: -len(suffix)] if _measure(word[: -len(suffix)]) > 1 else word
@@ -134,7 +134,7 @@ def _stripped(word: str, suffixes: tuple[str, ...]) -> str:
 
 
 def _final(word: str, short: Callable[[str], bool]) -> str:
-    """Step 5: a last -e, and one of two l."""
+    """Apply step 5: remove a last -e, and one of two l."""
     if word.endswith("e"):
         measure = _measure(word[:-1])
         if measure > 1 or (measure == 1 and not short(word[:-1])):
@@ -143,7 +143,7 @@ def _final(word: str, short: Callable[[str], bool]) -> str:
 
 
 def _shape(word: str) -> str:
-    """c for consonant, v for vowel; y is a vowel after a consonant."""
+    """Return c for each consonant and v for each vowel; y is a vowel after a consonant."""
     shape: list[str] = []
     for char in word:
         vowel = char in VOWELS or (char == "y" and bool(shape) and shape[-1] == "c")
@@ -152,12 +152,12 @@ def _shape(word: str) -> str:
 
 
 def _measure(stem: str) -> int:
-    """Porter's m, the number of times a vowel sequence is followed by a consonant sequence."""
+    """Return Porter's m, the number of times a vowel sequence is followed by a consonant sequence."""
     return _shape(stem).count("vc")
 
 
 def _ends_cvc_or_vc(stem: str) -> bool:
-    """NLTK, for stems of measure 1: *o, or a vowel and a consonant alone."""
+    """Test stems of measure 1 as NLTK: *o, or a vowel and a consonant alone."""
     shape = _shape(stem)
     if shape.count("vc") != 1:
         return False
@@ -165,6 +165,6 @@ def _ends_cvc_or_vc(stem: str) -> bool:
 
 
 def _is_cvc(stem: str) -> bool:
-    """The script: consonants, one vowel, one consonant and no more."""
+    """Test as the script: consonants, one vowel, one consonant and no more."""
     shape = _shape(stem)
     return shape.endswith("cvc") and "v" not in shape[:-2] and stem[-1] not in "wxyaeiou"

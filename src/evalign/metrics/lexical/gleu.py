@@ -1,8 +1,8 @@
 """GLEU, Google's BLEU for sentences (Wu et al. 2016): matching n-grams by those of the text that has more of them.
 
-All n-grams of 1 to 4 words are pooled; the score is the smaller one of their precision and recall, from 0 to 1. As in
+All n-grams of 1 to 4 words are pooled; the score is the minimum of their precision and recall, from 0 to 1. As in
 NLTK's `gleu_score` and `evaluate`'s google_bleu, whose words are sacrebleu's 13a, the best reference of each row
-counts, and matches and lengths add up to the corpus score.
+is used, and matches and lengths are summed for the corpus score.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
+from evalign.core import Row, Segment
+from evalign.core.metric import RowMetric
+from evalign.core.options import option
+from evalign.core.spec import Signature
 from evalign.errors import SpecError
-from evalign.metrics.base import RowMetric
 from evalign.metrics.lexical.sacrebleu_metrics import TOKENISERS, bleu_words
-from evalign.metrics.options import option
-from evalign.metrics.signature import Signature
-from evalign.types import Row, Segment
 from evalign.version import __version__
 
 Grams = Counter[tuple[str, ...]]
 
 
 class Matches(NamedTuple):
-    """N-grams in both texts, and those of the text that has more."""
+    """Number of n-grams in both texts, and in the text that has more."""
 
     hits: int
-    most: int
+    longer: int
 
     @property
     def share(self) -> float:
-        """0 where no text has an n-gram."""
-        return self.hits / self.most if self.most else 0.0
+        """Share of matching n-grams; 0 if no text has an n-gram."""
+        return self.hits / self.longer if self.longer else 0.0
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,6 @@ class GLEU(RowMetric):
         "Google's BLEU for sentences: the smaller one of n-gram precision and recall (Wu et al. 2016)"
     )
     pools: ClassVar[bool] = True  # hits and lengths are summed over rows, as NLTK's corpus_gleu does
-    explainer: ClassVar[str] = "lexical:explain_gleu"
 
     tokenize: str = option("13a", "sacrebleu's tokeniser; none is NLTK's, which is given words", TOKENISERS)
     lowercase: bool = option(False, "compare without case")
@@ -57,43 +56,37 @@ class GLEU(RowMetric):
             raise SpecError(f"min_len={self.min_len}: expected at most max_len={self.max_len}")
 
     def segment(self, row: Row) -> Segment:
-        """The reference with the highest share counts, the first of equals."""
+        """Score the reference with the highest share, the first of equal ones."""
         candidate, references = self.tokens(row.candidate), [self.tokens(text) for text in row.references]
         matches = [self.matches(candidate, reference) for reference in references]
-        best = max(matches, key=lambda pair: (pair.share, pair.most > 0), default=Matches(0, 0))
+        best = max(matches, key=lambda pair: (pair.share, pair.longer > 0), default=Matches(0, 0))
         empty = not candidate or not any(references)
-        flags = {"empty": 1} if empty else {} if best.most else {"too-short": 1}
+        flags = {"empty": 1} if empty else {} if best.longer else {"too-short": 1}
         return Segment(row.id, {"score": best.share}, flags, statistics=tuple(map(float, best)))
 
     def from_totals(self, totals: Sequence[float], rows: int) -> dict[str, float]:
-        """The score of hits and n-grams, of one row or summed over rows."""
-        hits, most = totals
-        return {"score": hits / most if most else self.worst}
+        """Return the score from hits and n-grams, of one row or summed over rows."""
+        hits, longer = totals
+        return {"score": hits / longer if longer else self.worst}
 
     def tokens(self, text: str) -> list[str]:
-        """Words as they are compared."""
+        """Return the words of a text."""
         return bleu_words(text, self.tokenize, self.lowercase)
 
     def grams(self, words: Sequence[str], order: int) -> Grams:
-        """The n-grams of one order."""
-        return Counter(zip(*(words[place:] for place in range(order)), strict=False))
+        """Count the n-grams of one order."""
+        return Counter(zip(*(words[start:] for start in range(order)), strict=False))
 
     def matches(self, candidate: Sequence[str], reference: Sequence[str]) -> Matches:
-        """Over all orders."""
+        """Count matches over all orders."""
         hits, lengths = 0, [0, 0]
         for order in range(self.min_len, self.max_len + 1):
-            ours, theirs = self.grams(candidate, order), self.grams(reference, order)
-            hits += (ours & theirs).total()
-            lengths = [length + grams.total() for length, grams in zip(lengths, (ours, theirs), strict=True)]
+            left, right = self.grams(candidate, order), self.grams(reference, order)
+            hits += (left & right).total()
+            lengths = [length + grams.total() for length, grams in zip(lengths, (left, right), strict=True)]
         return Matches(hits, max(lengths))
 
     def signature(self) -> Signature:
-        """Every option."""
+        """Return every option."""
         settings = {"case": "lc" if self.lowercase else "mixed", "n": f"{self.min_len}-{self.max_len}"}
-        return Signature(self.name, settings | {"tok": self.tokenize, "v": __version__})
-
-    @classmethod
-    def from_signature(cls, signature: Signature) -> Self:
-        """The metric whose numbers carry this signature."""
-        shortest, longest = signature["n"].split("-")
-        return cls(signature["tok"], signature["case"] == "lc", int(shortest), int(longest))
+        return self.signed(settings | {"tok": self.tokenize, "v": __version__})

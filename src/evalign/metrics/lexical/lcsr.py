@@ -1,6 +1,6 @@
 """LCSR (Melamed 1995): the length of the longest common subsequence of words, divided by that of the longer text.
 
-It is the smaller one of rougeL's precision and recall, so neither leaving out nor adding words can raise it.
+It is the minimum of rougeL's precision and recall, so neither omitting nor adding words can raise it.
 """
 
 from __future__ import annotations
@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import ClassVar, Self
+from typing import ClassVar
 
+from evalign.core import Row, Segment
+from evalign.core.metric import Metric, Scorer
+from evalign.core.options import option, option_fields, written
+from evalign.core.spec import Signature
 from evalign.errors import TextTooLongError
-from evalign.metrics.base import Metric, Scorer
-from evalign.metrics.lexical.rouge.lcs import lcs_lengths
-from evalign.metrics.lexical.rouge.options import STEMS, restored
-from evalign.metrics.lexical.rouge.reading import Reading, ReadingOptions, shared_reader
-from evalign.metrics.options import option, option_fields, written
-from evalign.metrics.signature import Signature
-from evalign.types import Row, Segment
+from evalign.metrics.lexical.rouge.counts import lcs_lengths
+from evalign.metrics.lexical.rouge.words import STEMS, LetterText, ReadingOptions, shared_reader
 from evalign.version import __version__
 
 
@@ -27,36 +26,30 @@ class LCSR(Metric):
 
     name: ClassVar[str] = "lcsr"
     about: ClassVar[str] = "longest common subsequence of words, by the words of the longer text (Melamed 1995)"
-    explainer: ClassVar[str] = "rouge.screens:explain_lcsr"
 
     tokens: str = option("unicode", "words of any language; ascii is rouge-score's", ("unicode", "ascii"))
     stem: str = option("false", "true is English; or a Snowball language, or nltk-porter, rouge-score's own", STEMS)
     stopwords: bool = option(False, "leave out English function words")
-    multiref: str = option("best", "several references: the best score, or the mean", ("best", "mean"))
+    multiref: str = option("best", "how several references become one score", ("best", "mean"))
 
     def scorer(self, rows: Iterable[Row] | None = None) -> LCSRScorer:
-        """Ready at once."""
+        """Return the scorer."""
         return LCSRScorer(self)
 
     def reading(self) -> ReadingOptions:
-        """How a text is read."""
+        """Return the options of tokenisation."""
         return ReadingOptions(self.tokens, self.stem, self.stopwords)
 
     def signature(self) -> Signature:
-        """Every option, and the stemmer's version."""
+        """Return every option, and the stemmer's version."""
         settings = {item.name: written(getattr(self, item.name)) for item in option_fields(self)}
         if self.stem not in ("false", "nltk-porter"):
             settings["snowball"] = version("snowballstemmer")
-        return Signature(self.name, settings | {"v": __version__})
-
-    @classmethod
-    def from_signature(cls, signature: Signature) -> Self:
-        """The metric again; its stemmer must be the same here."""
-        return restored(cls, signature)
+        return self.signed(settings | {"v": __version__})
 
 
 class LCSRScorer(Scorer):
-    """LCSR with its reader."""
+    """Scorer of LCSR with its reader."""
 
     def __init__(self, metric: LCSR) -> None:
         self.metric = metric
@@ -64,7 +57,7 @@ class LCSRScorer(Scorer):
         self._reader = shared_reader(metric.reading())
 
     def score(self, rows: list[Row]) -> list[Segment]:
-        """One segment per row, in order."""
+        """Return one segment per row, in order."""
         texts = [text for row in rows for text in (row.candidate, *row.references)]
         try:
             readings = self._reader.read(texts)
@@ -74,7 +67,7 @@ class LCSRScorer(Scorer):
             return [segment for row in rows for segment in self.score([row])]
         return [self._segment(row, readings) for row in rows]
 
-    def _segment(self, row: Row, readings: Mapping[str, Reading]) -> Segment:
+    def _segment(self, row: Row, readings: Mapping[str, LetterText]) -> Segment:
         candidate = readings[row.candidate].letters
         references = [readings[text].letters for text in row.references]
         lengths = lcs_lengths([candidate] * len(references), references).tolist()
@@ -87,7 +80,7 @@ class LCSRScorer(Scorer):
 
 
 def _flags(candidate: str, references: list[str]) -> dict[str, int]:
-    """Texts without words."""
+    """Count texts without words."""
     if not candidate or not any(references):
         return {"empty": 1}
     empty = references.count("")

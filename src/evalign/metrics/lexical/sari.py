@@ -1,9 +1,9 @@
-"""SARI (Xu et al. 2016): which n-grams of the source a simplification added, kept and deleted, against references.
+"""SARI (Xu et al. 2016): n-grams of the source that a simplification added, kept and deleted, against references.
 
-Defined as in EASSE: counts are summed over rows, so that they give the corpus score, and scores lie between 0 and 100.
-EASSE's default averages F1 over the orders 1 to 4; `formula=paper` takes F1 of averaged precision and recall, and the
-paper's own score is `formula=paper, deletion=precision`. `formula=script` is the authors' script as corrected in
-tensor2tensor and `evaluate`, sentence by sentence.
+Defined as in EASSE: counts are summed over rows for the corpus score, and scores are between 0 and 100. EASSE's
+default averages F1 over the orders 1 to 4; `formula=paper` takes F1 of averaged precision and recall, and the paper's
+score is `formula=paper, deletion=precision`. `formula=script` is the authors' script as corrected in tensor2tensor and
+`evaluate`, sentence by sentence.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
+from evalign.core import Row, Segment
+from evalign.core.metric import RowMetric
+from evalign.core.options import option
+from evalign.core.spec import Signature
 from evalign.errors import SpecError
-from evalign.metrics.base import RowMetric
 from evalign.metrics.lexical.sacrebleu_metrics import TOKENISERS, bleu_words
-from evalign.metrics.options import option
-from evalign.metrics.signature import Signature
-from evalign.types import Row, Segment
 from evalign.version import __version__
 
 OPERATIONS = ("add", "keep", "delete")
@@ -32,21 +32,21 @@ Words = Sequence[str]
 
 
 class Operation(NamedTuple):
-    """N-grams of one order that the candidate did right, did, and should have done."""
+    """N-grams of one order that the candidate handled right, handled, and should have handled."""
 
     right: float
     done: float
-    wanted: float
+    expected: float
 
     @property
     def precision(self) -> float:
-        """0 if nothing was done, as in EASSE."""
+        """Precision; 0 without operations, as in EASSE."""
         return self.right / self.done if self.done else 0.0
 
     @property
     def recall(self) -> float:
-        """0 if nothing was to be done, as in EASSE."""
-        return self.right / self.wanted if self.wanted else 0.0
+        """Recall; 0 without expected operations, as in EASSE."""
+        return self.right / self.expected if self.expected else 0.0
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,6 @@ class SARI(RowMetric):
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
     needs: ClassVar[tuple[str, ...]] = ("references", "sources")
     pools: ClassVar[bool] = True  # counts are summed over rows, as EASSE's corpus_sari does
-    explainer: ClassVar[str] = "lexical:explain_sari"
 
     formula: str = option("macro", "mean of the orders' F1; the paper's F1 of mean P and R; or script, as in evaluate",
                           ("macro", "paper", "script"))  # fmt: skip
@@ -70,11 +69,11 @@ class SARI(RowMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.formula == "script":  # one form of what is the same
+        if self.formula == "script":  # canonical form of equal metrics
             object.__setattr__(self, "deletion", "precision")
 
     def segment(self, row: Row) -> Segment:
-        """The source, the candidate and every reference are cut the same way."""
+        """Score a row; source, candidate and references are tokenised alike."""
         source, candidate = self.source_tokens(str(row.source)), self.tokens(row.candidate)
         references = [self.tokens(text) for text in row.references]
         flags = {} if source else {"empty-source": 1}
@@ -89,14 +88,14 @@ class SARI(RowMetric):
         return Segment(row.id, self.from_totals(statistics, 1), flags, statistics=statistics)
 
     def from_totals(self, totals: Sequence[float], rows: int) -> dict[str, float]:
-        """The score of counts, of one row or summed over rows."""
+        """Return the score from counts, of one row or summed over rows."""
         if self.formula == "script":
             return {"score": 100 * sum(totals) / 3 / rows}  # the mean of sentences
         add, keep, delete = self.operation_scores(operations(totals)).values()
         return {"score": 100 * (add + keep + delete) / 3}
 
     def operation_scores(self, counts: Mapping[str, Sequence[Operation]]) -> dict[str, float]:
-        """Score of each operation, between 0 and 1."""
+        """Return the score of each operation, between 0 and 1."""
         return {name: self._operation_score(name, orders) for name, orders in counts.items()}
 
     def _operation_score(self, name: str, orders: Sequence[Operation]) -> float:
@@ -108,71 +107,65 @@ class SARI(RowMetric):
         return harmonic(precision, _mean(counts.recall for counts in orders))
 
     def tokens(self, text: str) -> list[str]:
-        """Words as they are compared."""
+        """Return the words of a text."""
         if self.tokenize != MOSES:
             return bleu_words(text, self.tokenize, self.lowercase)
         text = text.lower() if self.lowercase else text
         return str(_moses().tokenize(text, return_str=True, escape=False)).split()  # unescaped, as in EASSE
 
     def source_tokens(self, text: str) -> list[str]:
-        """The source's words: with `legacy` what stands between spaces."""
+        """Return the source's words: with `legacy` split at spaces."""
         return text.split() if self.legacy else self.tokens(text)
 
     def signature(self) -> Signature:
-        """Every option, and the version of a tokeniser that is not sacrebleu's."""
+        """Return every option, and the version of a tokeniser that is not sacrebleu's."""
         settings = {"formula": self.formula, "del": self.deletion, "case": "lc" if self.lowercase else "mixed"}
         settings |= {"source": "raw"} if self.legacy else {}
         if self.tokenize == MOSES:
             _moses()
             settings["sacremoses"] = version("sacremoses")
-        return Signature(self.name, settings | {"tok": self.tokenize, "v": __version__})
-
-    @classmethod
-    def from_signature(cls, signature: Signature) -> Self:
-        """The metric whose numbers carry this signature."""
-        legacy = signature.settings.get("source") == "raw"
-        return cls(signature["formula"], signature["del"], signature["tok"], signature["case"] == "lc", legacy)
+        return self.signed(settings | {"tok": self.tokenize, "v": __version__})
 
 
 def sari_counts(source: Words, candidate: Words, references: Sequence[Words]) -> tuple[float, ...]:
-    """Right, done and wanted of every order for adding, then keeping, then deleting: 36 numbers.
+    """Return right, done and expected counts of every order for adding, then keeping, then deleting: 36 numbers.
 
-    With r references all counts of source and candidate are taken r times, to be compared with the references' sums;
-    adding looks at distinct n-grams only.
+    With r references all counts of source and candidate are multiplied by r, for comparison with the references' sums;
+    adding compares distinct n-grams only.
     """
     add, keep, delete = [], [], []
     for order in ORDERS:
-        origin, own, wanted = _ngrams(source, candidate, references, order)
-        added, to_add = set(own) - set(origin), set(wanted) - set(origin)
+        origin, output, expected = _ngrams(source, candidate, references, order)
+        added, to_add = set(output) - set(origin), set(expected) - set(origin)
         add += [len(added & to_add), len(added), len(to_add)]
-        in_both = own & origin
-        keep += [(in_both & wanted).total(), in_both.total(), (origin & wanted).total()]
-        deleted, superfluous = origin - own, origin - wanted
+        in_both = output & origin
+        keep += [(in_both & expected).total(), in_both.total(), (origin & expected).total()]
+        deleted, superfluous = origin - output, origin - expected
         delete += [(deleted & superfluous).total(), deleted.total(), superfluous.total()]
     return tuple(map(float, (*add, *keep, *delete)))
 
 
 def operations(statistics: Sequence[float]) -> dict[str, list[Operation]]:
-    """The counts by operation and order."""
-    triples = iter([Operation(*statistics[place : place + 3]) for place in range(0, len(statistics), 3)])
+    """Return the counts by operation and order."""
+    triples = iter([Operation(*statistics[start : start + 3]) for start in range(0, len(statistics), 3)])
     return {name: list(islice(triples, len(ORDERS))) for name in OPERATIONS}
 
 
 def script_scores(source: Words, candidate: Words, references: Sequence[Words]) -> list[tuple[float, float, float]]:
-    """Scores of adding, keeping and deleting between 0 and 1, order by order, as in the authors' script.
+    """Return scores of adding, keeping and deleting between 0 and 1, order by order, as in the authors' script.
 
-    Against `sari_counts`: ratios are averaged over distinct n-grams (but for the recall of keeping, a ratio of sums),
-    deleting is scored by precision, and 0 / 0 is 1.
+    Compared with `sari_counts`, ratios are averaged over distinct n-grams (except the recall of keeping, a ratio of
+    sums), deleting is scored by precision, and 0 / 0 is 1.
     """
     scores = []
     for order in ORDERS:
-        origin, own, wanted = _ngrams(source, candidate, references, order)
-        in_both, to_keep = origin & own, origin & wanted
-        kept = in_both & wanted
-        keep = harmonic(_mean_share(kept, in_both), kept.total() / to_keep.total() if to_keep else 1.0)
-        deleted = origin - own
-        delete = _mean_share(deleted - wanted, deleted)
-        added, to_add = set(own) - set(origin), set(wanted) - set(origin)
+        origin, output, expected = _ngrams(source, candidate, references, order)
+        in_both, to_keep = origin & output, origin & expected
+        kept_right = in_both & expected
+        keep = harmonic(_mean_share(kept_right, in_both), kept_right.total() / to_keep.total() if to_keep else 1.0)
+        deleted = origin - output
+        delete = _mean_share(deleted - expected, deleted)
+        added, to_add = set(output) - set(origin), set(expected) - set(origin)
         right = len(added & to_add)
         add = harmonic(right / len(added) if added else 1.0, right / len(to_add) if to_add else 1.0)
         scores.append((add, keep, delete))
@@ -180,20 +173,20 @@ def script_scores(source: Words, candidate: Words, references: Sequence[Words]) 
 
 
 def harmonic(precision: float, recall: float) -> float:
-    """F1; 0 of nothing."""
+    """Return F1; 0 if both are 0."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def _ngrams(source: Words, candidate: Words, references: Sequence[Words], order: int) -> list[Counter[Any]]:
-    """N-grams of source and candidate, each counted once for every reference, and those of all references."""
+    """Return n-grams of source and candidate, multiplied by the number of references, and those of all references."""
     counts = [
         Counter(zip(*(words[start:] for start in range(order)), strict=False))
         for words in (source, candidate, *references)
     ]
-    origin, own = (
+    origin, output = (
         Counter({ngram: count * len(references) for ngram, count in counted.items()}) for counted in counts[:2]
     )
-    return [origin, own, sum(counts[2:], Counter[Any]())]
+    return [origin, output, sum(counts[2:], Counter[Any]())]
 
 
 def _mean(values: Iterable[float]) -> float:
@@ -201,13 +194,13 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def _mean_share(right: Counter[Any], done: Counter[Any]) -> float:
-    """The mean over distinct n-grams of how much of each was right."""
+    """Return the mean over distinct n-grams of the share that was right."""
     return sum(right[ngram] / count for ngram, count in done.items()) / len(done) if done else 1.0
 
 
 @cache
 def _moses() -> Any:
-    """The Moses tokeniser of sacremoses, which EASSE offers; it need not be installed otherwise."""
+    """Return the Moses tokeniser of sacremoses, as EASSE; an optional dependency."""
     try:
         return import_module("sacremoses").MosesTokenizer()
     except ImportError:

@@ -1,4 +1,4 @@
-"""The pictures of an `Agreement`: what each shows in words, the figure, and the numbers behind it.
+"""Pictures of an `Agreement`: a caption, the figure, and the numbers behind it.
 
 In: an `Agreement`. Out: `Picture`s for the HTML report, or files: PNG, SVG and CSV for each.
 """
@@ -15,55 +15,54 @@ from typing import Any
 import numpy as np
 
 from evalign.analysis.agreement import Agreement
-from evalign.analysis.rated_tables import PLAIN, places
+from evalign.analysis.rated_tables import PLAIN, percentiles
+from evalign.core import Floats
 from evalign.errors import UndefinedStatisticError
 from evalign.render.agreement import plots
-from evalign.render.agreement.rows_html import row_link
 from evalign.render.agreement.tables import of_aspect
 from evalign.render.figures import Drawing, Panel, make_folder
-from evalign.render.labels import showable
+from evalign.render.tables import showable
 from evalign.stats.correlation import CORRELATIONS, correlation
-from evalign.types import Floats
 
-PANELS = 12  # metrics in one figure; more go on the next one
-CATEGORIES = 6  # people's scores with at most this many values are bins themselves
-FIFTHS = 5
+PANELS_PER_FIGURE = 12  # metrics; the rest goes to the next figure
+MAX_CATEGORIES = 6  # human scores with at most this number of values have a bin per value
+HUMAN_BINS = 5
 LENGTH_BINS = 8
-FEWEST_IN_BIN = 5
-LONGEST_END = 7  # characters of a bin's end below a violin; bins with longer ones are numbered
+MIN_BIN_ROWS = 5
+MAX_END_CHARACTERS = 7  # of a bin's ends below a violin; bins with longer ends are numbered
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A drawing and its place: `kind` is the section it belongs to, `name` a file name without ending."""
+    """A drawing with the id of its section and its file name without ending."""
 
-    kind: str
+    section: str
     name: str
     drawing: Drawing
 
 
 def pictures(agreement: Agreement) -> list[Picture]:
-    """All pictures, in the order in which they are read; of pairs without ratings only the estimates."""
+    """Return all pictures in reading order; for pairs without ratings only the estimates."""
     forest = Picture("forest", "forest", _forest(agreement))
     if not agreement.table.human:
         return [forest]
     by_aspect = [
-        Picture(kind, name, drawing)
-        for kind, draw in (("scatter", _scatter), ("violins", _violins), ("length", _length))
+        Picture(section, name, drawing)
+        for section, draw in (("scatter", _scatter), ("violins", _violins), ("length", _length))
         for aspect in agreement.table.human
-        for name, drawing in _pages(agreement, kind, aspect, draw)
+        for name, drawing in _pages(agreement, section, aspect, draw)
     ]
     return [forest, *by_aspect, Picture("correlation", "correlation", _correlation(agreement))]
 
 
 def save_pictures(agreement: Agreement, folder: Path) -> list[Path]:
-    """Writes every picture as PNG and SVG and its numbers as CSV; the folder is made if its parent exists."""
+    """Write every picture as PNG and SVG and its numbers as CSV; the folder is created if its parent exists."""
     make_folder(folder)
     return [path for picture in pictures(agreement) for path in picture.drawing.save(folder, picture.name)]
 
 
 def _forest(agreement: Agreement) -> Drawing:
-    """Every estimate with its interval."""
+    """Draw every estimate with its interval."""
     first = agreement.plan.statistics[0]
     bars = {
         aspect: [
@@ -77,24 +76,24 @@ def _forest(agreement: Agreement) -> Drawing:
     confidence = f"{agreement.plan.resampling.confidence:.0%}"
     caption = f"Agreement with people ({first}) with {confidence} intervals, best metric on top"
     if agreement.p_values:
-        caption += "; blue circles are the best cluster, dotted lines part the clusters"
-    shown = {"people" if aspect == PLAIN else aspect: bars[aspect] for aspect in bars}
+        caption += "; blue circles are the best cluster, dotted lines separate the clusters"
+    panels = {"people" if aspect == PLAIN else aspect: bars[aspect] for aspect in bars}
     columns = ("aspect", "metric", "rank", first, "low", "high")
-    return Drawing(f"{caption}.", lambda: plots.forest(shown, first), columns, numbers)
+    return Drawing(f"{caption}.", lambda: plots.forest(panels, first), columns, numbers)
 
 
 def _scatter(agreement: Agreement, aspect: str, metrics: Sequence[str]) -> Drawing:
-    """Every metric against one aspect; at system level a point is a system, else a row."""
+    """Draw every metric against one aspect; at system level a point is a system, else a row."""
     points = _points(agreement, aspect)
     first = agreement.plan.statistics[0]
     notes = {
         judgement.metric: f"{first} {judgement.estimates[first].text()}" for judgement in of_aspect(agreement, aspect)
     }
     panels = [Panel(metric, notes[metric], points.scores[metric]) for metric in metrics]
-    links = [row_link(place) for place in range(len(points.ids))] if points.unit == "row" else None
+    links = [row_link(index) for index in range(len(points.ids))] if points.unit == "row" else None
     dense = plots.too_many(len(points.human), len(panels))
-    leads = "; a click on a point leads to its row" if links and not dense else ""
-    drawn = "hexagons stand for several rows each" if dense else f"one point per {points.unit}{leads}"
+    leads = "; click a point to see its row" if links and not dense else ""
+    drawn = "each hexagon is several rows" if dense else f"one point per {points.unit}{leads}"
     return Drawing(
         f"Scores of each metric against people's{_of(aspect)}, {drawn}; the dashed line is the least-squares line.",
         lambda: plots.scatter(points.human, panels, _people(aspect), points.groups, links),
@@ -104,7 +103,7 @@ def _scatter(agreement: Agreement, aspect: str, metrics: Sequence[str]) -> Drawi
 
 
 def _violins(agreement: Agreement, aspect: str, metrics: Sequence[str]) -> Drawing:
-    """The spread of scores where people gave low, middling and high scores."""
+    """Draw the distribution of scores for low, medium and high human scores."""
     bins, rows_of, even = _human_bins(agreement.table.human[aspect])
     parts = f"{len(bins)} parts of the rows"
     scores = agreement.table.scores
@@ -143,11 +142,11 @@ def _correlation(agreement: Agreement) -> Drawing:
 
 
 def _length(agreement: Agreement, aspect: str, metrics: Sequence[str]) -> Drawing:
-    """How far each metric's order is from people's, by length."""
+    """Draw the distance between the order of rows by each metric and by people, by length."""
     lengths, unit = _lengths(agreement)
-    people = places(agreement.table.human[aspect])
-    rows_of = _quantile_bins(lengths, max(1, min(LENGTH_BINS, len(lengths) // FEWEST_IN_BIN)))
-    curves = [_curve(np.abs(places(agreement.table.scores[name]) - people), lengths, rows_of) for name in metrics]
+    people = percentiles(agreement.table.human[aspect])
+    rows_of = _quantile_bins(lengths, max(1, min(LENGTH_BINS, len(lengths) // MIN_BIN_ROWS)))
+    curves = [_curve(np.abs(percentiles(agreement.table.scores[name]) - people), lengths, rows_of) for name in metrics]
     panels = [Panel(metric, "", curve) for metric, curve in zip(metrics, curves, strict=True)]
     mean = np.mean([curve.mean for curve in curves], axis=0)
     return Drawing(
@@ -165,7 +164,7 @@ def _length(agreement: Agreement, aspect: str, metrics: Sequence[str]) -> Drawin
 
 @dataclass(frozen=True, eq=False)
 class _Points:
-    """What a scatter plot shows, and what a point is."""
+    """Points of a scatter plot; `unit` is row or system."""
 
     unit: str
     ids: list[str]
@@ -177,43 +176,47 @@ class _Points:
 def _points(agreement: Agreement, aspect: str) -> _Points:
     table, plan = agreement.table, agreement.plan
     human, scores = table.human[aspect], dict(table.scores)
-    groups = table.labels(plan.by or "system")
+    groups = table.labels(plan.within or "system")
     if plan.level != "system":
         return _Points("row", [row.id for row in table.rows], groups, human, scores)
-    together: dict[tuple[str, str], list[int]] = {}
-    for place, key in enumerate(zip(groups if plan.by else [""] * len(groups), table.labels("system"), strict=True)):
-        together.setdefault(key, []).append(place)
+    rows_by_system: dict[tuple[str, str], list[int]] = {}
+    for row, key in enumerate(zip(groups if plan.within else [""] * len(groups), table.labels("system"), strict=True)):
+        rows_by_system.setdefault(key, []).append(row)
 
     def means(values: Floats) -> Floats:
-        return np.array([values[rows].mean() for rows in together.values()])
+        return np.array([values[rows].mean() for rows in rows_by_system.values()])
 
-    systems = [system for _, system in together]
-    return _Points("system", systems, [group for group, _ in together], means(human),
+    systems = [system for _, system in rows_by_system]
+    return _Points("system", systems, [group for group, _ in rows_by_system], means(human),
                    {name: means(values) for name, values in scores.items()})  # fmt: skip
 
 
 def _pages(
-    agreement: Agreement, kind: str, aspect: str, draw: Callable[[Agreement, str, Sequence[str]], Drawing]
+    agreement: Agreement, section: str, aspect: str, draw: Callable[[Agreement, str, Sequence[str]], Drawing]
 ) -> Iterator[tuple[str, Drawing]]:
-    """File name and drawing of each figure of a kind, best metrics first."""
+    """Yield file name and drawing of each figure of a section, best metrics first."""
     metrics = [judgement.metric for judgement in of_aspect(agreement, aspect)]
     number = agreement.aspects.index(aspect) + 1
-    base = kind if len(agreement.aspects) == 1 else f"{kind}_{number}_{re.sub(r'[^a-z0-9]+', '-', aspect.lower())[:40]}"
-    for page, first in enumerate(range(0, len(metrics), PANELS), 1):
-        name = base if len(metrics) <= PANELS else f"{base}_page{page}"
-        yield name, draw(agreement, aspect, metrics[first : first + PANELS])
+    base = (
+        section
+        if len(agreement.aspects) == 1
+        else f"{section}_{number}_{re.sub(r'[^a-z0-9]+', '-', aspect.lower())[:40]}"
+    )
+    for page, first in enumerate(range(0, len(metrics), PANELS_PER_FIGURE), 1):
+        name = base if len(metrics) <= PANELS_PER_FIGURE else f"{base}_page{page}"
+        yield name, draw(agreement, aspect, metrics[first : first + PANELS_PER_FIGURE])
 
 
 def _human_bins(human: Floats) -> tuple[list[str], list[Any], bool]:
-    """Labels, the rows of each bin, and whether the bins are fifths (else single values)."""
+    """Return labels, the rows of each bin, and whether the bins are quantiles (else single values)."""
     values = np.unique(human)
-    if len(values) <= CATEGORIES:
+    if len(values) <= MAX_CATEGORIES:
         return [f"{value:.4g}" for value in values], [np.flatnonzero(human == value) for value in values], False
-    rows_of = _quantile_bins(human, FIFTHS)
+    rows_of = _quantile_bins(human, HUMAN_BINS)
     digits = max(0, 2 - int(np.floor(np.log10(float(np.ptp(human))))))
     ends = [(f"{human[rows].min():.{digits}f}", f"{human[rows].max():.{digits}f}") for rows in rows_of]
-    if max(len(end) for pair in ends for end in pair) > LONGEST_END:
-        return [str(place + 1) for place in range(len(rows_of))], rows_of, True
+    if max(len(end) for pair in ends for end in pair) > MAX_END_CHARACTERS:
+        return [str(number) for number in range(1, len(rows_of) + 1)], rows_of, True
     return [low if low == high else f"{low}\nto\n{high}" for low, high in ends], rows_of, True
 
 
@@ -227,15 +230,17 @@ def _lengths(agreement: Agreement) -> tuple[Floats, str]:
 
 
 def _quantile_bins(values: Floats, count: int) -> list[Any]:
-    """Rows of equally large bins, fewer than `count` if values are tied; no bin is empty."""
+    """Return the rows of equally large bins, fewer than `count` if values are tied; no bin is empty."""
     inner = np.unique(np.quantile(values, np.arange(1, count) / count))
     bin_of_row = np.searchsorted(inner, values)
-    return [np.flatnonzero(bin_of_row == place) for place in np.unique(bin_of_row)]
+    return [np.flatnonzero(bin_of_row == number) for number in np.unique(bin_of_row)]
 
 
-def _curve(apart: Floats, lengths: Floats, rows_of: Sequence[Any]) -> plots.Curve:
-    mean = np.array([apart[rows].mean() for rows in rows_of])
-    half = np.array([1.96 * apart[rows].std(ddof=1) / len(rows) ** 0.5 if len(rows) > 1 else 0.0 for rows in rows_of])
+def _curve(distances: Floats, lengths: Floats, rows_of: Sequence[Any]) -> plots.Curve:
+    mean = np.array([distances[rows].mean() for rows in rows_of])
+    half = np.array(
+        [1.96 * distances[rows].std(ddof=1) / len(rows) ** 0.5 if len(rows) > 1 else 0.0 for rows in rows_of]
+    )
     return plots.Curve(
         np.array([lengths[rows].mean() for rows in rows_of]), mean, np.maximum(mean - half, 0), mean + half
     )
@@ -254,3 +259,8 @@ def _people(aspect: str) -> str:
 
 def _of(aspect: str) -> str:
     return "" if aspect == PLAIN else f" ({showable(aspect)})"
+
+
+def row_link(row: int) -> str:
+    """Return the link to a row of the table within the page."""
+    return f"#row-{row + 1}"

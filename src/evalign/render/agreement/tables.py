@@ -1,4 +1,4 @@
-"""Agreement with people: a table for the terminal, JSON and TSV for programs, LaTeX for papers."""
+"""Tables of agreement with people: terminal, JSON, TSV, LaTeX and Markdown."""
 
 from __future__ import annotations
 
@@ -9,41 +9,51 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from evalign.analysis.agreement import Agreement, Judgement
-from evalign.analysis.plan import SOFT
-from evalign.render.tables import Writers, latex_tabular, signature_line, terminal_table, tsv
+from evalign.analysis.agreement import SOFT, Agreement, MetricAgreement
+from evalign.render.tables import (
+    TextTable,
+    Writers,
+    latex_tabular,
+    markdown_escaped,
+    markdown_notes,
+    markdown_table,
+    metric_label,
+    signature_line,
+    terminal_table,
+    tsv,
+)
 from evalign.stats.estimate import Estimate
-from evalign.stats.pair_levels import PAIR_STATISTICS
+from evalign.stats.pairs import PAIR_STATISTICS
 from evalign.version import __version__
 
 Cells = tuple[list[str], list[list[str]]]  # column names and lines
 
 
 def agreement_table(agreement: Agreement) -> RenderableType:
-    """One table per aspect, best metric first; then what a reader must know."""
+    """Return one table per aspect, best metric first, and the notes."""
     plan = agreement.plan
-    mean = f", mean over {plan.by}" if plan.by is not None else ""
+    mean = f", mean over {plan.within}" if plan.within is not None else ""
     parts: list[RenderableType] = []
     for aspect in agreement.aspects:
         title = f"{aspect}: {plan.level} level{mean}, {len(agreement.table.rows)} rows"
         columns, lines = estimate_cells(agreement, aspect)
         parts += [Text(title, style="bold"), terminal_table(columns, "nf" + "n" * (len(columns) - 2), lines), Text()]
-        if plan.by is not None:
+        if plan.within is not None:
             columns, lines = group_cells(agreement, aspect)
-            by = Text(f"{plan.statistics[0]} by {plan.by}", style="bold")
+            by = Text(f"{plan.statistics[0]} by {plan.within}", style="bold")
             parts += [by, terminal_table(columns, "f" + "n" * (len(columns) - 1), lines), Text()]
     return Group(*parts, *map(signature_line, notes(agreement)))
 
 
 def agreement_json(agreement: Agreement) -> str:
-    """Everything, for programs."""
+    """Return all results as JSON."""
     plan = agreement.plan
     document = {
         "evalign": __version__,
         "rows": len(agreement.table.rows),
         "left_out": dict(agreement.table.left_out),
         "level": plan.level,
-        "by": plan.by,
+        "by": plan.within,
         "document": plan.document,
         "item": plan.item,
         "average": plan.average,
@@ -74,7 +84,7 @@ def agreement_json(agreement: Agreement) -> str:
 
 
 def agreement_tsv(agreement: Agreement) -> str:
-    """One line per aspect and metric."""
+    """Return TSV with one line per aspect and metric."""
     statistics = agreement.plan.statistics
     columns = [f"{name}{end}" for name in statistics for end in ("", "_low", "_high")]
     lines = []
@@ -86,7 +96,7 @@ def agreement_tsv(agreement: Agreement) -> str:
 
 
 def agreement_latex(agreement: Agreement) -> str:
-    """A tabular for booktabs; the best cluster of each aspect is bold."""
+    """Return a LaTeX tabular (booktabs); the best cluster of each aspect is bold."""
     statistics = agreement.plan.statistics
     lines = []
     for judgement in agreement.judgements:
@@ -94,8 +104,24 @@ def agreement_latex(agreement: Agreement) -> str:
         for estimate in (judgement.estimates[name] for name in statistics):
             value = rf"\textbf{{{_value(estimate)}}}" if judgement.rank == 1 and not cells else _value(estimate)
             cells.append(value + (rf" {{\scriptsize {ends}}}" if (ends := _ends(estimate)) else ""))
-        lines.append([judgement.aspect, judgement.metric, *cells])
+        lines.append([judgement.aspect, _label(agreement, judgement.metric), *cells])
     return latex_tabular(["aspect", "metric", *statistics], "ll" + "r" * len(statistics), [lines], notes(agreement))
+
+
+def agreement_markdown(agreement: Agreement) -> str:
+    """Return one Markdown table per aspect, best metric first, and the notes."""
+    blocks = []
+    for aspect in agreement.aspects:
+        columns, lines = estimate_cells(agreement, aspect)
+        labelled = tuple((rank, _label(agreement, metric), *cells) for rank, metric, *cells in lines)
+        content = TextTable("", tuple(columns), labelled, 2)
+        blocks += [f"**{markdown_escaped(aspect)}: {agreement.plan.level} level**", markdown_table(content)]
+    return "\n\n".join([*blocks, markdown_notes(notes(agreement)).strip()])
+
+
+def _label(agreement: Agreement, metric: str) -> str:
+    """Return a metric's name with its model; scores of other programs keep their name."""
+    return metric_label(metric) if metric in agreement.table.signatures else metric
 
 
 FORMATS: Writers[[Agreement]] = {
@@ -103,27 +129,28 @@ FORMATS: Writers[[Agreement]] = {
     "json": agreement_json,
     "tsv": agreement_tsv,
     "latex": agreement_latex,
+    "markdown": agreement_markdown,
 }
 
 
 def estimate_cells(agreement: Agreement, aspect: str, missing: str = "") -> Cells:
-    """Columns and lines of one aspect's table; `missing` stands where a metric has no rank."""
+    """Return columns and lines of one aspect's table; `missing` is the rank of metrics without one."""
     plan = agreement.plan
     lines = [
         [missing if judgement.rank is None else str(judgement.rank), judgement.metric,
          *(judgement.estimates[name].text() for name in plan.statistics), str(_n(judgement))]
         for judgement in of_aspect(agreement, aspect)
     ]  # fmt: skip
-    counted = {"segment": "rows", "system": "systems", "summary": "documents"}[plan.level]
+    unit = {"segment": "rows", "system": "systems", "summary": "documents"}[plan.level]
     if plan.statistics[0] in PAIR_STATISTICS and plan.level == "segment":
-        counted = "items"
+        unit = "items"
     elif plan.statistics[0] == SOFT:
-        counted = "pairs"
-    return ["rank", "metric", *plan.statistics, counted if plan.by is None else "groups"], lines
+        unit = "pairs"
+    return ["rank", "metric", *plan.statistics, unit if plan.within is None else "groups"], lines
 
 
 def group_cells(agreement: Agreement, aspect: str, missing: str = "-") -> Cells:
-    """Columns and lines with each metric's value in every group, for the first statistic."""
+    """Return columns and lines with each metric's value in every group, for the first statistic."""
     first, judgements = agreement.plan.statistics[0], of_aspect(agreement, aspect)
     names = list(judgements[0].groups.get(first, {}))
     lines = [
@@ -133,23 +160,23 @@ def group_cells(agreement: Agreement, aspect: str, missing: str = "-") -> Cells:
     return ["metric", *names], lines
 
 
-def of_aspect(agreement: Agreement, aspect: str) -> list[Judgement]:
-    """The judgements of one aspect, best metric first."""
+def of_aspect(agreement: Agreement, aspect: str) -> list[MetricAgreement]:
+    """Return the results of one aspect, best metric first."""
     return [judgement for judgement in agreement.judgements if judgement.aspect == aspect]
 
 
 def notes(agreement: Agreement) -> list[str]:
-    """How the numbers were made, who was left out, what has no value, and the signatures."""
+    """Return notes on resampling and tests, rows left out, undefined values, and the signatures."""
     plan, table = agreement.plan, agreement.table
-    made = f"{plan.resampling.confidence:.0%} intervals from {plan.resampling.samples} resamples of "
+    method = f"{plan.resampling.confidence:.0%} intervals from {plan.resampling.samples} resamples of "
     of_items = plan.level == "segment" and plan.statistics[0] in PAIR_STATISTICS
-    made += f"{plan.document or ('item' if of_items else 'row')}s, seed {plan.resampling.seed}"
+    method += f"{plan.document or ('item' if of_items else 'row')}s, seed {plan.resampling.seed}"
     if agreement.p_values:
-        made += (
-            f"; equal ranks are not told apart by the {plan.test} test on {plan.statistics[0]} "
+        method += (
+            f"; equal ranks do not differ significantly by the {plan.test} test on {plan.statistics[0]} "
             f"(p < {plan.alpha:g}, {plan.correction})"
         )
-    lines = [made, *(f"left out: {count} rows, {why}" for why, count in table.left_out.items())]
+    lines = [method, *(f"left out: {count} rows, {why}" for why, count in table.left_out.items())]
     for judgement in agreement.judgements:
         for estimates in (judgement.estimates, *judgement.groups.values()):
             for name, estimate in estimates.items():
@@ -165,7 +192,7 @@ def _ends(estimate: Estimate) -> str:
     return "" if estimate.low is None or estimate.high is None else f"[{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
-def _n(judgement: Judgement) -> int:
+def _n(judgement: MetricAgreement) -> int:
     return next(iter(judgement.estimates.values())).n
 
 

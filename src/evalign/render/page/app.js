@@ -1,20 +1,17 @@
-// The server's page: three tabs, the theme, and the state in the address. What the tabs show is in pair/form.js,
-// upload/panel.js with corpus/view.js, and inside/panel.js.
+// The server's page: three tabs, the theme, and the state in the address. The tabs show pair/form.js, upload/panel.js
+// with corpus/view.js, and inside/panel.js.
 
-import { corpusView } from "./corpus/view.js";
-import { insidePanel } from "./inside/panel.js";
-import { pairForm } from "./pair/form.js";
-import { makeApi } from "./server/api.js";
-import { comparer } from "./server/comparison.js";
-import { corpusIdf } from "./server/corpus_idf.js";
-import { htmlFile } from "./server/html_export.js";
-import { alignedAs, withAlignments } from "./server/row_alignments.js";
+import { createView as createCorpusView } from "./corpus/view.js";
+import { createPanel as createInsidePanel } from "./inside/panel.js";
+import { createForm as createPairForm } from "./pair/form.js";
+import { htmlFile, makeApi } from "./server/api.js";
+import { idfCache, makeCompare, rowAligner, testDifferences, withAlignments } from "./server/request_series.js";
 import { announce, byId } from "./shared/dom.js";
 import { fragmentProblem, readFragment, writeFragment } from "./shared/url_state.js";
-import { uploadPanel } from "./upload/panel.js";
-import { runResults } from "./upload/results.js";
+import { createPanel as createUploadPanel } from "./upload/panel.js";
+import { createResults } from "./upload/results.js";
 
-const APP_TABS = ["pair", "corpus", "inside"];
+const TABS = ["pair", "corpus", "inside"];
 
 startApp();
 
@@ -24,8 +21,8 @@ async function startApp() {
   const state = { tab: "pair", ...readFragment() };
   const tabs = startTabs((tab) => writeFragment(Object.assign(state, { tab }), true));
   tabs.show(state.tab);
-  sayLinkProblem(fragmentProblem());
-  let rows = null; // of the corpus that is open
+  showLinkProblem(fragmentProblem());
+  let rows = null; // of the open corpus
   let corpus = null;
   try {
     const [{ models }, { metrics }, about, examples] = await Promise.all([
@@ -35,11 +32,11 @@ async function startApp() {
       fetch("/page/examples.json").then((answer) => answer.json()),
     ]);
     byId("version").textContent = about.evalign;
-    const compare = comparer(api, about.limits);
+    const compare = makeCompare(api, about.limits);
     const idfTexts = (kind) =>
       rows?.flatMap((row) => (kind === "sources" ? [row.source ?? ""] : (row.references ?? []))) ?? null;
-    const idf = corpusIdf(api, (kind) => idfTexts(kind) ?? examples.map((example) => example.reference));
-    const form = pairForm({
+    const idf = idfCache(api, (kind) => idfTexts(kind) ?? examples.map((example) => example.reference));
+    const form = createPairForm({
       api,
       models,
       metrics,
@@ -52,18 +49,18 @@ async function startApp() {
         corpus.focusRow();
       },
       onState: (pair, view) => writeFragment(Object.assign(state, { pair, view })),
-      onProblem: sayLinkProblem,
+      onProblem: showLinkProblem,
     });
-    const results = runResults(byId("corpus-head"), { draw: showCorpus, clear: clearCorpus });
-    uploadPanel(byId("upload"), {
+    const results = createResults(byId("corpus-head"), { draw: showCorpus, clear: clearCorpus });
+    createUploadPanel(byId("upload"), {
       api: { ...api, compare },
       models,
       limits: about.limits,
       version: about.evalign,
       metrics: () => metrics,
       onCorpus: (doc, name) => {
-        sayLinkProblem("");
-        if (corpus) clearCorpus(); // what was filtered and sorted there says nothing here
+        showLinkProblem("");
+        if (corpus) clearCorpus(); // its filters and order do not fit another document
         results.show(doc, name);
       },
       onFile: results.outdated,
@@ -73,7 +70,7 @@ async function startApp() {
         form.open(doc.candidate.text, doc.reference.text);
       },
     });
-    insidePanel(byId("inside"), { api, likelihood: about.likelihood });
+    createInsidePanel(byId("inside"), { api, likelihood: about.likelihood });
     form.restore(state.pair, state.view);
     byId("align").disabled = false; // it does nothing until the form is wired
     const begin = () => !byId("pair").hidden && form.begin();
@@ -82,11 +79,11 @@ async function startApp() {
     byId("tab-pair").addEventListener("click", begin);
     const restored = await results.restore();
     if (state.corpus && !restored) {
-      sayLinkProblem("This link shows scores of a file, and a link does not hold the file: open it under Many pairs.");
+      showLinkProblem("This link shows scores of a file, and a link does not hold the file: open it under Many pairs.");
     }
     addEventListener("hashchange", () => {
       const linked = readFragment();
-      sayLinkProblem(fragmentProblem());
+      showLinkProblem(fragmentProblem());
       if (!linked) return;
       Object.assign(state, linked);
       tabs.show(state.tab);
@@ -103,18 +100,19 @@ async function startApp() {
         opens: () => true,
         openPair: (pair) => {
           tabs.go("pair");
+          const shown = form.openScored(pair); // before the focus, which shows the example of an empty form
           byId("tab-pair").focus();
-          return form.openScored(pair);
+          return shown;
         },
-        compare,
+        compare: (table, baseline) => testDifferences(compare, table, baseline),
         exportHtml: async (shown, pairs) =>
           htmlFile(
-            await withAlignments(shown, pairs, alignedAs(api, idf), (done, all) =>
+            await withAlignments(shown, pairs, rowAligner(api, idf), (done, all) =>
               announce(`Aligning row ${done} of ${all} for the file.`),
             ),
           ),
       };
-      corpus = corpusView(byId("corpus-result"), doc, options);
+      corpus = createCorpusView(byId("corpus-result"), doc, options);
     }
 
     function clearCorpus() {
@@ -134,20 +132,22 @@ async function startApp() {
   }
 }
 
-/** What is wrong with the link that led here; nothing if the sentence is empty. */
-function sayLinkProblem(sentence) {
+/** Show what is wrong with the link that led here; an empty sentence hides the message. */
+function showLinkProblem(sentence) {
   byId("link-problem").textContent = sentence;
   byId("link-problem").hidden = !sentence;
 }
 
-/** Tabs by mouse and arrow keys; `go` shows a tab and adds a step to the browser's history, `show` only shows it. */
+/**
+ * Make the tabs work by mouse and arrow keys; `go` shows a tab and adds an entry to the history, `show` only shows it.
+ */
 function startTabs(onStep) {
-  const buttons = APP_TABS.map((name) => byId(`tab-${name}`));
+  const buttons = TABS.map((name) => byId(`tab-${name}`));
   function show(name) {
-    const chosen = APP_TABS.includes(name) ? name : APP_TABS[0];
-    APP_TABS.forEach((tab, place) => {
-      buttons[place].setAttribute("aria-selected", String(tab === chosen));
-      buttons[place].tabIndex = tab === chosen ? 0 : -1;
+    const chosen = TABS.includes(name) ? name : TABS[0];
+    TABS.forEach((tab, index) => {
+      buttons[index].setAttribute("aria-selected", String(tab === chosen));
+      buttons[index].tabIndex = tab === chosen ? 0 : -1;
       byId(tab).hidden = tab !== chosen;
     });
   }
@@ -155,13 +155,13 @@ function startTabs(onStep) {
     show(name);
     onStep(name);
   }
-  buttons.forEach((button, place) => {
-    button.addEventListener("click", () => go(APP_TABS[place]));
+  buttons.forEach((button, index) => {
+    button.addEventListener("click", () => go(TABS[index]));
     button.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
-      const next = (place + step + buttons.length) % buttons.length;
-      go(APP_TABS[next]);
+      const next = (index + step + buttons.length) % buttons.length;
+      go(TABS[next]);
       buttons[next].focus();
     });
   });
@@ -172,7 +172,7 @@ function startTabs(onStep) {
   return { show, go };
 }
 
-/** Light, dark, or the system's choice; what the reader chooses is stored in this browser. */
+/** Make the button of the theme work: light, dark, or the system's; the reader's choice is stored in this browser. */
 function startTheme() {
   const button = byId("theme");
   const system = matchMedia("(prefers-color-scheme: dark)");

@@ -1,7 +1,8 @@
 """METEOR 1.5 (Denkowski & Lavie 2014) without Java: words, stems, synonyms and paraphrases aligned in few chunks.
 
-Rows flow through `tokenizer` (words), `matchers` (possible matches), `beam_search` (the chosen ones) and `formula` (the
-counts and the score). Function words, synonyms and paraphrases come from the extra `meteor`.
+    rows -> words (`words.py`) -> possible matches and their choice (`alignment.py`) -> counts -> score
+
+Function words, synonyms and paraphrases come from the extra `meteor`.
 """
 
 from __future__ import annotations
@@ -9,37 +10,163 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from itertools import pairwise
+from typing import Any, ClassVar
 
+from evalign.core import Row, Segment
+from evalign.core.metric import Metric, Scorer
+from evalign.core.options import number_within, option
+from evalign.core.spec import Signature
 from evalign.errors import MissingExtraError, SpecError, nearest
-from evalign.metrics.base import Metric, Scorer
-from evalign.metrics.lexical.meteor.beam_search import align
-from evalign.metrics.lexical.meteor.data_files import MeteorFiles, find_meteor_files, load_synonyms
-from evalign.metrics.lexical.meteor.formula import TASKS, Judgement, Parameters, count, default_parameters, judge
-from evalign.metrics.lexical.meteor.matchers import MODULES, Match, Matchers
-from evalign.metrics.lexical.meteor.paraphrases import load_paraphrases
-from evalign.metrics.lexical.meteor.stems import STEMMERS, meteor_stemmer
-from evalign.metrics.lexical.meteor.tokenizer import NORMALIZE, Abbreviations, meteor_words
-from evalign.metrics.options import option
-from evalign.metrics.signature import Signature
-from evalign.types import Row, Segment
+from evalign.metrics.lexical.meteor.alignment import MODULES, Match, Matchers, align
+from evalign.metrics.lexical.meteor.paraphrases import MeteorFiles, find_meteor_files, load_paraphrases, load_synonyms
+from evalign.metrics.lexical.meteor.words import NORMALIZE, STEMMERS, Abbreviations, meteor_stemmer, meteor_words
 from evalign.version import __version__
+
+# alpha, beta, gamma, delta and the weights of the first, second, ... module (Denkowski & Lavie 2014).
+RANK = {
+    "en": ((0.85, 0.2, 0.6, 0.75), (1.0, 0.6, 0.8, 0.6)),
+    "cz": ((0.95, 0.2, 0.6, 0.8), (1.0, 0.4)),
+    "de": ((0.95, 1.0, 0.55, 0.55), (1.0, 0.8)),
+    "es": ((0.65, 1.3, 0.5, 0.8), (1.0, 0.8)),
+    "fr": ((0.9, 1.4, 0.6, 0.65), (1.0, 0.2)),
+}
+ENGLISH_ONLY = {
+    "adq": ((0.75, 1.4, 0.45, 0.7), (1.0, 1.0, 0.6, 0.8)),
+    "hter": ((0.4, 1.5, 0.35, 0.55), (1.0, 0.2, 0.6, 0.8)),
+}
+ANY_LANGUAGE = {
+    "li": ((0.75, 1.4, 0.7, 0.5), (1.0, 0.5, 0.5, 0.5)),
+    "tune": ((0.5, 1.0, 0.5, 0.5), (1.0, 0.5, 0.5, 0.5)),
+}
+TASKS = ("rank", *ENGLISH_ONLY, *ANY_LANGUAGE)
+Aligned = Sequence[tuple[int, Match]]
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Parameters of the score of aligned texts; `weights` has one number per module."""
+
+    alpha: float
+    beta: float
+    gamma: float
+    delta: float
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class MeteorResult:
+    """Intermediate quantities and the score of a pair."""
+
+    precision: float
+    recall: float
+    f_mean: float
+    fragmentation: float
+    penalty: float
+    score: float
+
+
+def default_parameters(language: str, task: str, modules: int) -> Parameters:
+    """Return METEOR's parameters; the language-independent ones for languages without tuned parameters."""
+    if task in ENGLISH_ONLY and language != "en":
+        raise SpecError(f"task={task}: METEOR has parameters for it in English only; use rank, li or tune")
+    if task == "rank":
+        numbers, weights = RANK.get(language, ANY_LANGUAGE["li"])
+    else:
+        numbers, weights = (ENGLISH_ONLY | ANY_LANGUAGE)[task]
+    return Parameters(*numbers, (*weights, *[0.0] * modules)[:modules])
+
+
+def count(
+    candidate: Sequence[str], reference: Sequence[str], aligned: Aligned, function_words: frozenset[str]
+) -> tuple[float, ...]:
+    """Return the 23 counts of a pair.
+
+    They are lengths, function words, matches by module and type of word, chunks, matched words.
+    """
+    left, right = ([word.lower() in function_words for word in text] for text in (candidate, reference))
+    by_module = [0] * (4 * len(MODULES))  # content of candidate and reference, function words of both
+    matched = [0, 0]
+    for position, (start, words, length, module) in aligned:
+        for side, function, begin, size in (
+            (0, left, start, words),
+            (1, right, position, length),
+        ):
+            matched[side] += size
+            function_count = sum(function[begin : begin + size])
+            by_module[4 * module + side] += size - function_count
+            by_module[4 * module + 2 + side] += function_count
+    chunks = max(chunk_numbers(aligned), default=0)
+    if chunks == 1 and matched == [len(candidate), len(reference)]:
+        chunks = 0  # no fragmentation, as METEOR sums it
+    return tuple(
+        map(
+            float,
+            (
+                len(candidate),
+                len(reference),
+                sum(left),
+                sum(right),
+                *by_module,
+                chunks,
+                *matched,
+            ),
+        )
+    )
+
+
+def chunk_numbers(aligned: Aligned) -> list[int]:
+    """Return each match's chunk number from 1; a chunk is a run of matches that are consecutive in both texts."""
+    numbers = [1] if aligned else []
+    for (position, (start, words, length, _)), (next_position, (next_start, *_)) in pairwise(aligned):
+        numbers.append(numbers[-1] + (position + length != next_position or start + words != next_start))
+    return numbers
+
+
+def score_counts(counts: Sequence[float], parameters: Parameters) -> MeteorResult:
+    """Compute the score from counts.
+
+    P and R weigh content words by delta; F weighs recall by alpha; chunks cost gamma * fragmentation ** beta.
+    """
+    lengths, functions = counts[0:2], counts[2:4]
+    chunks, matched = counts[-3], counts[-2:]
+    sides = []
+    for side in (0, 1):
+        total = _weigh(parameters.delta, lengths[side] - functions[side], functions[side])
+        hits = sum(
+            weight * _weigh(parameters.delta, counts[4 + 4 * module + side], counts[6 + 4 * module + side])
+            for module, weight in enumerate(parameters.weights)
+        )
+        sides.append(hits / total if total else 0.0)
+    precision, recall = sides
+    denominator = parameters.alpha * precision + (1 - parameters.alpha) * recall
+    f_mean = precision * recall / denominator if denominator else 0.0
+    fragmentation = 2 * chunks / sum(matched) if sum(matched) else 0.0
+    if chunks == 1 and tuple(matched) == tuple(lengths):
+        fragmentation = 0.0
+    penalty = parameters.gamma * fragmentation**parameters.beta if fragmentation else 0.0
+    return MeteorResult(precision, recall, f_mean, fragmentation, penalty, f_mean * (1 - penalty))
+
+
+def _weigh(delta: float, content: float, function: float) -> float:
+    return delta * content + (1 - delta) * function
+
 
 LANGUAGES = ("en", "cz", "de", "es", "fr", "other")
 INSTALL = "pip install 'evalign[meteor]'"
 NO_DATA = "no-meteor-data"
 NUMBERS = ("alpha", "beta", "gamma", "delta")
-TEXTS_REMEMBERED = 4096
+CACHED_TEXTS = 4096
 
 
 @dataclass(frozen=True)
 class Meteor(Metric):
-    """Unigram F, leaning to recall, less a penalty for broken order."""
+    """Unigram F, weighted towards recall, less a penalty for broken order."""
 
     name: ClassVar[str] = "meteor"
     about: ClassVar[str] = f"METEOR 1.5: exact, stem, synonym and paraphrase matches ({INSTALL} for the last two)"
+    searches: ClassVar[bool] = True
     pools: ClassVar[bool] = True  # METEOR's final score is its arithmetic on the summed counts
-    explainer: ClassVar[str] = "meteor:explain_meteor"
 
     language: str = option("en", "which stems, function words and parameters; other: words only", LANGUAGES)
     task: str = option("rank", "what the parameters were tuned for; adq and hter in English only", TASKS)
@@ -47,10 +174,16 @@ class Meteor(Metric):
         None, f"of exact+stem+synonym+paraphrase; the default is all there are, which in English needs {INSTALL}"
     )
     normalize: str = option("punctuation", "METEOR's -norm, -norm -noPunct, -lower, or the text as it is", NORMALIZE)
-    alpha: str | None = option(None, "weight of recall in F, instead of the task's")
-    beta: str | None = option(None, "exponent of the fragmentation, instead of the task's")
-    gamma: str | None = option(None, "largest penalty, instead of the task's")
-    delta: str | None = option(None, "weight of content words, instead of the task's")
+    alpha: float | None = option(
+        None, "weight of recall in F, instead of the task's", parse=number_within("alpha", 0, 1)
+    )
+    beta: float | None = option(
+        None, "exponent of the fragmentation, instead of the task's", parse=number_within("beta", 0, 100)
+    )
+    gamma: float | None = option(None, "largest penalty, instead of the task's", parse=number_within("gamma", 0, 1))
+    delta: float | None = option(
+        None, "weight of content words, instead of the task's", parse=number_within("delta", 0, 1)
+    )
     weights: str | None = option(None, "one per module as in 1+0.6+0.8, instead of the task's")
     beam: int = option(40, "paths kept while aligning", least=1)
 
@@ -59,23 +192,21 @@ class Meteor(Metric):
         if self.modules is not None:
             self._check_modules(self.modules.split("+"))
         modules = len(self.modules.split("+")) if self.modules else None
-        for name in (*NUMBERS, "weights"):
-            expected, most = (modules if name == "weights" else 1), (100 if name == "beta" else 1)
-            object.__setattr__(self, name, _joined(_numbers(name, getattr(self, name), expected, most)) or None)
+        object.__setattr__(self, "weights", _joined(_weights(self.weights, modules)) or None)
         if self.language == "other" and self.normalize in ("punctuation", "no-punctuation"):
             raise SpecError("language=other: METEOR cannot cut such texts into words; use normalize=lower or none")
         default_parameters(self.language, self.task, 1)
 
     def scorer(self, rows: Iterable[Row] | None = None) -> MeteorScorer:
-        """Reads the data of the extra `meteor`, if it is installed."""
+        """Read the data of the extra `meteor`, if it is installed."""
         return MeteorScorer(self, find_meteor_files())
 
     def from_totals(self, totals: Sequence[float], rows: int) -> Mapping[str, float]:
-        """The score of all rows together."""
-        return {"score": judge(totals, self.parameters(self.chosen_modules(find_meteor_files()))).score}
+        """Return the score of all rows together."""
+        return {"score": score_counts(totals, self.parameters(self.chosen_modules(find_meteor_files()))).score}
 
     def chosen_modules(self, files: MeteorFiles | None) -> tuple[str, ...]:
-        """The modules to run: those asked for, or all that this language and this installation have."""
+        """Return the modules to run: those of the option, or all of this language and installation."""
         if self.modules is not None:
             chosen = tuple(self.modules.split("+"))
             if files is None and (missing := [name for name in chosen if name in ("synonym", "paraphrase")]):
@@ -84,39 +215,21 @@ class Meteor(Metric):
         return _available(self.language) if files else _available(self.language)[:2]
 
     def parameters(self, modules: tuple[str, ...]) -> Parameters:
-        """The task's parameters with the options' numbers in their place."""
+        """Return the task's parameters, overridden by the options."""
         defaults = default_parameters(self.language, self.task, len(modules))
-        changed = {name: float(text) for name in NUMBERS if (text := getattr(self, name)) is not None}
-        weights = _numbers("weights", self.weights, len(modules)) or defaults.weights
+        changed = {name: number for name in NUMBERS if (number := getattr(self, name)) is not None}
+        weights = _weights(self.weights, len(modules)) or defaults.weights
         return replace(defaults, **changed, weights=weights)
 
-    @classmethod
-    def from_signature(cls, signature: Signature) -> Self:
-        """The metric whose numbers carry this signature."""
-        names = {"lang": "language", "task": "task", "norm": "normalize", "beam": "beam"}
-        metric = cls.from_options({name: signature[key] for key, name in names.items()})
-        modules = tuple(signature["modules"].split("+"))
-        if modules != metric.chosen_modules(find_meteor_files()):
-            metric = replace(metric, modules="+".join(modules))
-        defaults = metric._printed(modules)
-        changed: dict[str, Any] = {name: signature[name] for name in defaults if signature[name] != defaults[name]}
-        metric = replace(metric, **changed)
-        data_here = metric.signature(find_meteor_files())["data"]
-        if signature["data"] != data_here:
-            raise SpecError(
-                f"the signature pins METEOR's data {signature['data']}, but what is found here is {data_here}"
-            )
-        return metric
-
     def signature(self, files: MeteorFiles | None) -> Signature:
-        """Everything that decides the numbers, the data's digests included."""
+        """Return the settings that decide the numbers, the data's digests included."""
         modules = self.chosen_modules(files)
         data = f"{files.jar.sha256[:8]}" if files else "none"
         if files and "paraphrase" in modules:
             data += f"+{files.paraphrases.sha256[:8]}"
         settings = {"lang": self.language, "task": self.task, "modules": "+".join(modules)}
         settings |= {**self._printed(modules), "norm": self.normalize, "beam": str(self.beam), "data": data}
-        return Signature(self.name, settings | {"multiref": "best", "v": __version__})
+        return self.signed(settings | {"multiref": "best", "v": __version__})
 
     def _printed(self, modules: tuple[str, ...]) -> dict[str, str]:
         numbers = self.parameters(modules)
@@ -135,14 +248,14 @@ class Meteor(Metric):
 
 
 class MeteorScorer(Scorer):
-    """METEOR with its tables read."""
+    """Scorer of METEOR with its tables."""
 
     def __init__(self, metric: Meteor, files: MeteorFiles | None) -> None:
         self.metric = metric
         self.modules = metric.chosen_modules(files)
         self.parameters = metric.parameters(self.modules)
         self.signature = metric.signature(files)
-        self.words = lru_cache(TEXTS_REMEMBERED)(self._words)
+        self.words = lru_cache(CACHED_TEXTS)(self._words)
         self._flags = {} if files else {NO_DATA: 1}
         if not files:
             self.note = f"meteor compares words and stems only ({NO_DATA}); {INSTALL} adds synonyms and paraphrases"
@@ -158,27 +271,32 @@ class MeteorScorer(Scorer):
         self._matchers = Matchers(self.modules, **lookups)
 
     def score(self, rows: list[Row]) -> list[Segment]:
-        """One segment per row: the best of its references."""
+        """Return one segment per row: the best of its references."""
         return [self._segment(row) for row in rows]
 
     def aligned(self, candidate: tuple[str, ...], reference: tuple[str, ...]) -> list[tuple[int, Match]]:
-        """The chosen matches of two texts as (reference place, match)."""
+        """Return the chosen matches of two texts as (reference position, match)."""
         return align(self._matchers.match(candidate, reference), self.metric.beam)
 
-    def judged(self, candidate: tuple[str, ...], reference: tuple[str, ...]) -> tuple[Judgement, tuple[float, ...]]:
-        """The quantities of one pair, and its counts."""
+    def scored(self, candidate: tuple[str, ...], reference: tuple[str, ...]) -> tuple[MeteorResult, tuple[float, ...]]:
+        """Return the quantities of one pair, and its counts."""
         aligned = self.aligned(candidate, reference) if candidate and reference else []
         counts = count(candidate, reference, aligned, self._function_words)
-        return judge(counts, self.parameters), counts
+        return score_counts(counts, self.parameters), counts
+
+    def search_steps(self, candidate: str, reference: str) -> int:
+        """Return how often the search extends a path by a match, at most."""
+        matches = self._matchers.match(self.words(candidate), self.words(reference)).matches
+        return self.metric.beam * sum(map(len, matches))
 
     def is_function_word(self, word: str) -> bool:
-        """Whether a word weighs 1 - delta."""
+        """Return whether a word weighs 1 - delta."""
         return word.lower() in self._function_words
 
     def _segment(self, row: Row) -> Segment:
         candidate = self.words(row.candidate)
         references = [self.words(text) for text in row.references]
-        pairs = [self.judged(candidate, reference) for reference in references]
+        pairs = [self.scored(candidate, reference) for reference in references]
         best, counts = max(pairs, key=lambda pair: pair[0].score)  # the first of equals
         empty = not candidate or not any(references)
         flags = {"empty": 1, **self._flags} if empty else self._flags
@@ -189,7 +307,7 @@ class MeteorScorer(Scorer):
 
 
 def _available(language: str) -> tuple[str, ...]:
-    """What METEOR has for a language in this wheel: paraphrases of other languages are not in it."""
+    """Return METEOR's modules for a language in this wheel, which has English paraphrases only."""
     return MODULES if language == "en" else MODULES[:2] if language in STEMMERS else MODULES[:1]
 
 
@@ -197,15 +315,16 @@ def _joined(numbers: Sequence[float]) -> str:
     return "+".join(f"{number:.12g}" for number in numbers)
 
 
-def _numbers(name: str, text: str | None, expected: int | None, most: float = 1) -> tuple[float, ...]:
-    """Numbers joined by +; none if the option is not set."""
+def _weights(text: str | None, modules: int | None) -> tuple[float, ...]:
+    """Return the numbers joined by +, one per module; empty if the option is not set."""
     if text is None:
         return ()
     try:
         numbers = tuple(map(float, text.split("+")))
     except ValueError:
         numbers = ()
-    if not numbers or len(numbers) != (expected or len(numbers)) or not all(0 <= number <= most for number in numbers):
-        how_many = "a number" if expected == 1 else f"{expected or 'some'} numbers joined by +, one per module,"
-        raise SpecError(f"{name}={text}: expected {how_many} from 0 to {most}")
+    if not numbers or len(numbers) != (modules or len(numbers)) or not all(0 <= number <= 1 for number in numbers):
+        raise SpecError(
+            f"weights={text}: expected {modules or 'some'} numbers joined by +, one per module, from 0 to 1"
+        )
     return numbers

@@ -1,7 +1,7 @@
-"""ROUGE (Lin 2004): rouge1 to rouge9, rougeL, rougeLsum, rougeMEAD, rougeW; rougeS and rougeSU: `skip_bigrams.py`.
+"""ROUGE (Lin 2004): rouge1 to rouge9, rougeL, rougeLsum, rougeMEAD, rougeW, rougeS, rougeSU.
 
 `mode=paper` computes the paper's formulas on the words of any language; `mode=rouge155` is the program ROUGE-1.5.5,
-its counting, rounding and bootstrap. Each class says what it counts; reading, several references and F are shared.
+its counting, rounding and bootstrap. Each class defines its counts; tokenisation, several references and F are shared.
 """
 
 from __future__ import annotations
@@ -9,14 +9,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, ClassVar
 
-from evalign.metrics.lexical.rouge import lcs
-from evalign.metrics.lexical.rouge.formula import (
+from evalign.core import Floats
+from evalign.core.options import option
+from evalign.metrics.lexical.rouge import counts as lcs
+from evalign.metrics.lexical.rouge.counts import (
     Counts,
     RunWeight,
+    common_grams,
+    distinct_grams,
     option_value,
+    pair_count,
+    pair_hits,
     rounded_counts,
     run_weight,
     share,
@@ -24,12 +29,8 @@ from evalign.metrics.lexical.rouge.formula import (
     weight_problems,
     worth,
 )
-from evalign.metrics.lexical.rouge.ngrams import common_grams, distinct_grams
-from evalign.metrics.lexical.rouge.options import Problem
-from evalign.metrics.lexical.rouge.reading import Reading
-from evalign.metrics.lexical.rouge.scoring import Rouge
-from evalign.metrics.options import option
-from evalign.types import Floats
+from evalign.metrics.lexical.rouge.scoring import Problem, Rouge
+from evalign.metrics.lexical.rouge.words import LetterText
 
 SENTENCES = option(
     "default",
@@ -37,7 +38,7 @@ SENTENCES = option(
     "mode=rouge155",
     ("default", "auto", "lines", "split"),
 )
-LONGEST_NGRAM = 9
+MAX_NGRAM = 9
 
 
 @dataclass(frozen=True)
@@ -58,13 +59,13 @@ class RougeN(Rouge):
 
     @classmethod
     def fields_in_name(cls, name: str) -> dict[str, Any]:
-        """`n`, which ends the name."""
+        """Return `n`, which ends the name."""
         return {"n": name.removeprefix("rouge")}
 
     def problems(self) -> list[Problem]:
-        """There are names for 1 to 9, and the script counts every n-gram as often as it occurs."""
+        """Return invalid options: names exist for 1 to 9, and the script counts every n-gram as often as it occurs."""
         return [
-            (not 1 <= self.n <= LONGEST_NGRAM, f"n={self.n}: expected 1 to {LONGEST_NGRAM}"),
+            (not 1 <= self.n <= MAX_NGRAM, f"n={self.n}: expected 1 to {MAX_NGRAM}"),
             (self.exclusive and self.mode == "rouge155",
              "exclusive=true with mode=rouge155, which counts every n-gram as often as it occurs; leave one out"),
             *super().problems(),
@@ -72,30 +73,30 @@ class RougeN(Rouge):
 
     @property
     def shortest(self) -> int:
-        """The words of one n-gram."""
+        """Words of one n-gram."""
         return self.n
 
-    def units(self, reading: Reading) -> int:
-        """N-grams."""
+    def units(self, reading: LetterText) -> int:
+        """Return the number of n-grams."""
         if self.exclusive:
             return len(distinct_grams(reading.letters, self.n))
         return max(0, len(reading.letters) - self.n + 1)
 
-    def pairs(self, candidates: Sequence[Reading], references: Sequence[Reading]) -> tuple[Floats, Floats]:
-        """Counted together: that is several times as fast as pair by pair."""
+    def pairs(self, candidates: Sequence[LetterText], references: Sequence[LetterText]) -> tuple[Floats, Floats]:
+        """Count all pairs together, which is several times as fast as pair by pair."""
         if self.exclusive:
             return super().pairs(candidates, references)
         texts = _letters(candidates), _letters(references)
         return shares(common_grams(*texts, self.n), *texts, self.n - 1)
 
-    def many_counts(self, candidates: Sequence[Reading], references: Sequence[Reading]) -> list[Counts]:
-        """The same for the script."""
+    def many_counts(self, candidates: Sequence[LetterText], references: Sequence[LetterText]) -> list[Counts]:
+        """Count all pairs together for the script."""
         texts = _letters(candidates), _letters(references)
         peers, models = ([max(0, len(letters) - self.n + 1) for letters in side] for side in texts)
         return list(map(rounded_counts, models, peers, common_grams(*texts, self.n).tolist()))
 
-    def counts(self, candidate: Reading, reference: Reading) -> Counts:
-        """N-grams of both sides."""
+    def counts(self, candidate: LetterText, reference: LetterText) -> Counts:
+        """Return the n-grams of both sides."""
         if self.exclusive:
             peer, model = (distinct_grams(text.letters, self.n) for text in (candidate, reference))
             hit = len(peer & model)
@@ -103,38 +104,33 @@ class RougeN(Rouge):
         return self.many_counts([candidate], [reference])[0]
 
 
-Rouge1, Rouge2, Rouge3, Rouge4, Rouge5, Rouge6, Rouge7, Rouge8, Rouge9 = (
-    partial(RougeN, n=n) for n in range(1, LONGEST_NGRAM + 1)
-)
+class UnionLCS:
+    """Mixin that counts the words of reference sentences on an LCS with any candidate sentence, each used once."""
 
-
-class UnionLCS(Rouge):
-    """The words of reference sentences on an LCS with any candidate sentence, each used once."""
-
-    def counts(self, candidate: Reading, reference: Reading) -> Counts:
-        """Words of both sides; those of the sentences where these were cut differently."""
+    def counts(self, candidate: LetterText, reference: LetterText) -> Counts:
+        """Return the words of both sides, by sentences where these were cut differently."""
         model, hit = sum(map(len, reference.sentences)), sum(map(len, self.counted(candidate, reference)))
         return Counts(model, len(candidate.letters), hit, hit / model if model else 0.0)
 
-    def counted(self, candidate: Reading, reference: Reading) -> list[list[int]]:
-        """Per reference sentence the places that count."""
-        return counted_places(candidate, reference, lcs.lcs_places(reference.sentences, candidate.sentences))
+    def counted(self, candidate: LetterText, reference: LetterText) -> list[list[int]]:
+        """Return the counted positions of each reference sentence."""
+        return counted_positions(candidate, reference, lcs.lcs_positions(reference.sentences, candidate.sentences))
 
 
-class RougeL(UnionLCS):
-    """The longest common subsequence of both texts; in mode rouge155, of their sentences."""
+class RougeL(UnionLCS, Rouge):
+    """Longest common subsequence of both texts; in mode rouge155, of their sentences."""
 
     name: ClassVar[str] = "rougeL"
     about: ClassVar[str] = "longest common subsequence of words (Lin 2004)"
 
-    def pairs(self, candidates: Sequence[Reading], references: Sequence[Reading]) -> tuple[Floats, Floats]:
-        """Each text is one sequence."""
+    def pairs(self, candidates: Sequence[LetterText], references: Sequence[LetterText]) -> tuple[Floats, Floats]:
+        """Score pairs with each text as one sequence."""
         texts = _letters(candidates), _letters(references)
         return shares(lcs.lcs_lengths(*texts), *texts)
 
 
 @dataclass(frozen=True)
-class RougeLsum(UnionLCS):
+class RougeLsum(UnionLCS, Rouge):
     """Union LCS over sentences."""
 
     name: ClassVar[str] = "rougeLsum"
@@ -145,10 +141,10 @@ class RougeLsum(UnionLCS):
     sentences: str = SENTENCES
 
     def problems(self) -> list[Problem]:
-        """The script takes lines as sentences."""
-        wrong = self.mode == "rouge155" and self.sentences not in ("default", "lines")
+        """Return invalid options: the script takes lines as sentences."""
+        invalid = self.mode == "rouge155" and self.sentences not in ("default", "lines")
         advice = f"sentences={self.sentences} with mode=rouge155, where lines are sentences"
-        return [*super().problems(), (wrong, advice)]
+        return [*super().problems(), (invalid, advice)]
 
 
 @dataclass(frozen=True)
@@ -163,24 +159,24 @@ class RougeMEAD(Rouge):
     sentences: str = SENTENCES
 
     def problems(self) -> list[Problem]:
-        """The script has no such metric."""
-        wrong = self.mode == "rouge155"
-        return [*super().problems(), (wrong, "ROUGE-1.5.5 has no MEAD; rougeL(mode=rouge155) is nearest")]
+        """Return invalid options: the script has no such metric."""
+        invalid = self.mode == "rouge155"
+        return [*super().problems(), (invalid, "ROUGE-1.5.5 has no MEAD; rougeL(mode=rouge155) is nearest")]
 
-    def pair(self, candidate: Reading, reference: Reading) -> tuple[float, float]:
-        """Each sentence with its best partner."""
+    def pair(self, candidate: LetterText, reference: LetterText) -> tuple[float, float]:
+        """Score each sentence with its best partner."""
         for_reference, for_candidate = lcs.best_lengths(reference.sentences, candidate.sentences)
         return int(for_candidate.sum()) / len(candidate.letters), int(for_reference.sum()) / len(reference.letters)
 
-    def counts(self, candidate: Reading, reference: Reading) -> Counts:
-        """Words of both sides; the hits are those of the reference sentences."""
+    def counts(self, candidate: LetterText, reference: LetterText) -> Counts:
+        """Return the words of both sides; the hits are those of the reference sentences."""
         hit = int(lcs.best_lengths(reference.sentences, candidate.sentences)[0].sum())
         return Counts(len(reference.letters), len(candidate.letters), hit, hit / max(1, len(reference.letters)))
 
 
 @dataclass(frozen=True)
 class RougeW(Rouge):
-    """A run of k matches on the common subsequence is worth f(k) = k^weight or ak - b; R = f^-1(WLCS) / m."""
+    """Common subsequence in which a run of k matches has the weight f(k) = k^weight or ak - b; R = f^-1(WLCS) / m."""
 
     name: ClassVar[str] = "rougeW"
     about: ClassVar[str] = "common subsequence weighted by the length of its runs (Lin 2004)"
@@ -191,66 +187,144 @@ class RougeW(Rouge):
 
     @property
     def run_weight(self) -> RunWeight:
-        """What a run is worth."""
+        """Weight of a run."""
         return run_weight(self.weight)
 
     def problems(self) -> list[Problem]:
-        """The script knows powers only, and weighted runs are no counts that could be pooled."""
+        """Return invalid options: the script has powers only, and weighted runs cannot be pooled."""
         script = self.mode == "rouge155"
-        pooled = not script and self.multiref == "average"
+        pooled = not script and self.multiref == "pooled"
         return [
             *super().problems(),
             *weight_problems(self.run_weight),
             (script and isinstance(self.weight, str), f"weight={self.weight} with mode=rouge155, which has k^weight"),
-            (pooled, "multiref=average pools counts, and weighted runs are none; write mean, best or max-recall"),
+            (pooled, "multiref=pooled pools counts, and weighted runs are no counts; write mean, best or max-recall"),
         ]
 
-    def pair(self, candidate: Reading, reference: Reading) -> tuple[float, float]:
-        """Each text is one sequence."""
+    def pair(self, candidate: LetterText, reference: LetterText) -> tuple[float, float]:
+        """Score a pair with each text as one sequence."""
         value = lcs.weighted_length(candidate.letters, reference.letters, self.run_weight)
         lengths = len(candidate.letters), len(reference.letters)
         precision, recall = (min(1.0, share(self.run_weight, value, length)) for length in lengths)
         return precision, recall
 
-    def counts(self, candidate: Reading, reference: Reading) -> Counts:
-        """The script weights the sentences of the reference, and their sum once more."""
+    def counts(self, candidate: LetterText, reference: LetterText) -> Counts:
+        """Return the script's counts: it weights the sentences of the reference, and their sum once more."""
         base = sum(worth(self.run_weight, len(sentence)) for sentence in reference.sentences)
         hit = sum(map(self.run_value, reference.sentences, *self.runs(candidate, reference)))
         score = self.ratio(hit, base) if base else 0.0  # the script divides by zero here
         return Counts(base ** float(self.weight), worth(self.run_weight, len(candidate.letters)), hit, score)
 
-    def runs(self, candidate: Reading, reference: Reading) -> tuple[list[list[int]], list[list[int]]]:
-        """Per reference sentence the places on a path, and those of them that count."""
-        marked = lcs.weighted_places(reference.sentences, candidate.sentences, self.run_weight)
-        return marked, counted_places(candidate, reference, marked)
+    def runs(self, candidate: LetterText, reference: LetterText) -> tuple[list[list[int]], list[list[int]]]:
+        """Return, per reference sentence, the positions on a path and those of them that are counted."""
+        marked = lcs.weighted_positions(reference.sentences, candidate.sentences, self.run_weight)
+        return marked, counted_positions(candidate, reference, marked)
 
     def run_value(self, sentence: str, marked: Sequence[int], counted: Sequence[int]) -> float:
-        """A run ends where the next place is unmarked. One whose last word does not count runs on, as in the script."""
-        value, run, places = 0.0, 0, set(marked)
-        for place in counted:
+        """Return the weight of the runs of a sentence.
+
+        A run ends where the next position is unmarked. One whose last word is not counted continues, as in the script.
+        """
+        value, run, marked_positions = 0.0, 0, set(marked)
+        for position in counted:
             run += 1
-            if place + 1 == len(sentence) or place + 1 not in places:
+            if position + 1 == len(sentence) or position + 1 not in marked_positions:
                 value += worth(self.run_weight, run)
                 run = 0
         return value
 
     def ratio(self, hit: float, total: float) -> float:
-        """f^-1 of the share."""
+        """Return f^-1 of the share."""
         return float((hit / total) ** (1 / float(self.weight)))
 
 
-def counted_places(candidate: Reading, reference: Reading, marked: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The marked places per reference sentence that count: each uses up one occurrence of its word in both texts."""
+def counted_positions(candidate: LetterText, reference: LetterText, marked: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the counted positions per reference sentence: each uses one occurrence of its word in both texts."""
     left = Counter(reference.letters) & Counter(candidate.letters)
     counted: list[list[int]] = []
-    for sentence, places in zip(reference.sentences, marked, strict=True):
+    for sentence, positions in zip(reference.sentences, marked, strict=True):
         counted.append([])
-        for place in places:
-            if left[sentence[place]] > 0:
-                left[sentence[place]] -= 1
-                counted[-1].append(place)
+        for position in positions:
+            if left[sentence[position]] > 0:
+                left[sentence[position]] -= 1
+                counted[-1].append(position)
     return counted
 
 
-def _letters(readings: Sequence[Reading]) -> list[str]:
+def _letters(readings: Sequence[LetterText]) -> list[str]:
     return [reading.letters for reading in readings]
+
+
+class SkipBigrams:
+    """Mixin that counts pairs of words in order, with at most `skip` words between them."""
+
+    skip: str
+    mode: str
+    counts_words: ClassVar[bool] = False  # single words are units too; the script omits the last word of each text
+
+    @property
+    def shortest(self) -> int:
+        """A pair of words; a single word is counted only in the paper's mode."""
+        return 1 if self.counts_words and self.mode == "paper" else 2
+
+    @property
+    def gap(self) -> int | None:
+        """`skip` as a number; None is unlimited."""
+        return None if self.skip == "none" else int(self.skip)
+
+    def units(self, reading: LetterText) -> int:
+        """Return the number of pairs of words within the gap, plus words if they are counted."""
+        words = len(reading.letters)
+        return pair_count(words, self.gap) + (words if self.counts_words else 0)
+
+    def counts(self, candidate: LetterText, reference: LetterText) -> Counts:
+        """Return the script's counts of pairs, plus words if they are counted."""
+        hit = pair_hits(candidate.letters, reference.letters, self.gap)
+        model, peer = (pair_count(len(text.letters), self.gap) for text in (reference, candidate))
+        if not self.counts_words:
+            return rounded_counts(model, peer, hit)
+        words = self.word_counts(candidate, reference)
+        return rounded_counts(model + words.model, peer + words.peer, hit + words.hit)
+
+    def word_counts(self, candidate: LetterText, reference: LetterText) -> Counts:
+        """Return the counts of single words."""
+        end = -1 if self.mode == "rouge155" else None
+        peer, model = candidate.letters[:end], reference.letters[:end]
+        return rounded_counts(len(model), len(peer), (Counter(peer) & Counter(model)).total())
+
+    def skip_problem(self) -> Problem:
+        """Return whether `skip` is invalid, and the advice."""
+        invalid = self.skip != "none" and not self.skip.isdecimal()
+        return invalid, f"skip={self.skip}: expected a whole number, or none"
+
+
+SKIP = option("none", "maximum number of words between the two; none is no limit")
+
+
+@dataclass(frozen=True)
+class RougeS(SkipBigrams, Rouge):
+    """Pairs of words in order, whatever is between them."""
+
+    name: ClassVar[str] = "rougeS"
+    about: ClassVar[str] = "pairs of words in order, with gaps (Lin 2004)"
+
+    skip: str = SKIP
+
+    def problems(self) -> list[Problem]:
+        """Return invalid options, `skip` among them."""
+        return [*super().problems(), self.skip_problem()]
+
+
+@dataclass(frozen=True)
+class RougeSU(SkipBigrams, Rouge):
+    """Skip-bigrams and single words."""
+
+    name: ClassVar[str] = "rougeSU"
+    about: ClassVar[str] = "pairs of words in order, with gaps, and single words (Lin 2004)"
+    counts_words: ClassVar[bool] = True
+
+    skip: str = SKIP
+
+    def problems(self) -> list[Problem]:
+        """Return invalid options, `skip` among them."""
+        return [*super().problems(), self.skip_problem()]

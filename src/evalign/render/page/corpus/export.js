@@ -1,10 +1,10 @@
-// Files of a corpus: rows as CSV or JSONL, the whole document as JSON, or one HTML file.
-// In: the corpus document. Out: text from which Python reads the same rows.
+// The buttons that save a corpus document: rows as CSV or JSONL, which Python reads back, the whole document as JSON,
+// or one HTML file.
 
-import { csvLines } from "../shared/csv_writer.js";
 import { announce, download, el } from "../shared/dom.js";
+import { csvText } from "../shared/format.js";
 
-/** The buttons; `exportHtml(doc)` gives the self-contained page where the server has one. */
+/** The buttons; `exportHtml(doc)` returns the self-contained HTML file, if there is a server to make it. */
 export function exportButtons(doc, exportHtml) {
   const save = (name, type, make) => async () => {
     try {
@@ -18,8 +18,8 @@ export function exportButtons(doc, exportHtml) {
   return el(
     "div",
     { class: "c-buttons no-print", role: "group", "aria-label": "Save the results" },
-    button("CSV", "Save rows and scores as CSV", save("evalign-rows.csv", "text/csv", corpusCsv)),
-    button("JSONL", "Save rows and scores as JSONL", save("evalign-rows.jsonl", "application/x-ndjson", corpusJsonl)),
+    button("CSV", "Save rows and scores as CSV", save("evalign-rows.csv", "text/csv", rowsAsCsv)),
+    button("JSONL", "Save rows and scores as JSONL", save("evalign-rows.jsonl", "application/x-ndjson", rowsAsJsonl)),
     button(
       "JSON",
       "Save the whole document as JSON",
@@ -35,13 +35,15 @@ export function exportButtons(doc, exportHtml) {
   );
 }
 
-/** One line per row, RFC 4180: id, system, every field of every metric, flags, errors, human, texts, and the signatures. */
-function corpusCsv(doc) {
+/**
+ * One line per row, RFC 4180: id, system, every field of every metric, flags, errors, human, texts, and the signatures.
+ */
+function rowsAsCsv(doc) {
   const references = doc.rows.reduce((most, row) => Math.max(most, row.references?.length ?? 0), 0);
-  const columns = doc.metrics.flatMap((metric, place) =>
+  const columns = doc.metrics.flatMap((metric, index) =>
     metric.fields.map((field) => [
       metric.fields.length > 1 ? `${metric.metric} ${field}` : metric.metric,
-      (row) => row.scores[place]?.[field],
+      (row) => row.scores[index]?.[field],
     ]),
   );
   const header = [
@@ -52,7 +54,7 @@ function corpusCsv(doc) {
     "errors",
     "human",
     "candidate",
-    ...Array.from({ length: references }, (_none, place) => `reference${place + 1}`),
+    ...Array.from({ length: references }, (_none, index) => `reference${index + 1}`),
     "source",
     "signatures",
   ];
@@ -65,22 +67,22 @@ function corpusCsv(doc) {
     row.errors.filter(Boolean).join(" "),
     row.human !== null && typeof row.human === "object" ? JSON.stringify(row.human) : row.human,
     row.candidate,
-    ...Array.from({ length: references }, (_none, place) => row.references?.[place]),
+    ...Array.from({ length: references }, (_none, index) => row.references?.[index]),
     row.source,
     signatures,
   ]);
-  return csvLines([header, ...lines]);
+  return csvText([header, ...lines]);
 }
 
-/** One JSON object per row; scores by metric, and the signatures that say how they were made. */
-function corpusJsonl(doc) {
+/** One JSON object per row: scores by metric, and the signatures. */
+function rowsAsJsonl(doc) {
   return doc.rows
     .map((row) => {
       const { scores, flags, errors, statistics: _statistics, ...rest } = row;
       const by = (values) =>
         Object.fromEntries(
           doc.metrics
-            .map((metric, place) => [metric.metric, values[place]])
+            .map((metric, index) => [metric.metric, values[index]])
             .filter(([, value]) => value !== null && value !== undefined && !(Array.isArray(value) && !value.length)),
         );
       return `${JSON.stringify({

@@ -1,17 +1,16 @@
-// One entry of the list of rows: its score with a bar, the texts, flags, and the details that unfold. An entry is one row,
-// or the rows of two or all systems that answer the same input, side by side.
-// In: an entry {kind, rows, value, score} of row_order.js. Out: an <li>.
+// One entry of the list of rows: its score with a bar, the texts, flags, and the details that unfold (all texts, all
+// scores). An entry is one row, or the rows of two or all systems that answer the same input, side by side.
 
+import { scrollTable } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
-import { numberText, scoreDigits } from "../shared/number_text.js";
-import { alignmentButton, rowDetails, systemName } from "./row_details.js";
-import { listedMetric } from "./row_order.js";
-import { referenceLabel, scoredPair, shownReference } from "./scored_pair.js";
+import { numberText, scoreDigits } from "../shared/format.js";
+import { systemMark } from "./charts.js";
+import { referenceLabel, scoredPair, shownReference, whyNoPicture } from "./scored_row.js";
 import { flagChips } from "./summary.js";
 import { systemLabel } from "./table.js";
 
-/** The entry at a place of the list; `scale` is made by `itemScale`. */
-export function rowItem(context, item, place, scale) {
+/** The entry at a position of the list; `scale` is made by `itemScale`. */
+export function rowItem(context, item, position, scale) {
   const { table } = context;
   const [index] = item.rows;
   const row = table.rows[index];
@@ -27,7 +26,7 @@ export function rowItem(context, item, place, scale) {
           context,
           item.rows,
           metric,
-          several ? `number ${place + 1} of the list` : systemLabel(row.system ?? ""),
+          several ? `number ${position + 1} of the list` : systemLabel(row.system ?? ""),
         ),
       );
     details.hidden = !details.hidden;
@@ -93,15 +92,15 @@ function candidateLine(row) {
   );
 }
 
-/** What every system made of one input, each with its score; systems without it are said to have none. */
+/** The output of every system for one input, with its score, or a note that the system has no such row. */
 function sideBySide(context, item, metric) {
   const { table, state } = context;
   const values = table.values(state.metric, state.field);
   const digits = scoreDigits(table.metrics[state.metric]);
   const systems = item.kind === "pairs" ? [state.a, state.b] : table.systems;
   const higher = table.metrics[state.metric].higher_is_better;
-  const known = item.rows.map((row) => values[row]).filter((value) => !Number.isNaN(value));
-  const best = higher ? Math.max(...known) : Math.min(...known);
+  const finite = item.rows.map((row) => values[row]).filter((value) => !Number.isNaN(value));
+  const best = higher ? Math.max(...finite) : Math.min(...finite);
   const references = new Set(item.rows.map((row) => shownReference(table.rows[row], metric)));
   const cells = systems.map((system) => {
     const index = item.rows.find((row) => (table.rows[row].system ?? "") === system);
@@ -112,7 +111,7 @@ function sideBySide(context, item, metric) {
         systemName(table, { system }),
         el("p", { class: "soft", text: "no such row" }),
       );
-    const isBest = known.length > 1 && Math.abs(values[index] - best) <= table.tie;
+    const isBest = finite.length > 1 && Math.abs(values[index] - best) <= table.tie;
     return el(
       "li",
       { class: isBest ? "c-cell c-cell-best" : "c-cell" },
@@ -133,18 +132,18 @@ function sideBySide(context, item, metric) {
   return el("ul", { class: "c-side-by-side" }, ...cells);
 }
 
-/** The references that the shown scores are of. */
+/** The references that the listed scores were computed with. */
 function referenceLines({ table }, item, metric) {
   const [row] = item.rows.map((index) => table.rows[index]);
   if (!row.references?.length) return [];
   const shown = [...new Set(item.rows.map((index) => shownReference(table.rows[index], metric)))].sort();
-  return shown.map((place) =>
+  return shown.map((index) =>
     el(
       "p",
       { class: "c-line soft" },
-      el("span", { class: "c-tag", text: referenceLabel(row, place) }),
+      el("span", { class: "c-tag", text: referenceLabel(row, index) }),
       " ",
-      el("bdi", { class: "c-line-text", dir: "auto", text: row.references[place] }),
+      el("bdi", { class: "c-line-text", dir: "auto", text: row.references[index] }),
     ),
   );
 }
@@ -178,7 +177,7 @@ function scoreColumnOf({ table, state }, item, scale) {
   );
 }
 
-/** The number that stands beside an entry: what is sorted by, or the chosen metric's score where that is no score. */
+/** The number of an entry: the sort value, or the chosen metric's score if the rows are not sorted by a score. */
 function shownValue(state, item) {
   return item.kind !== "rows" || state.sort.startsWith("m:") ? item.value : item.score;
 }
@@ -202,8 +201,8 @@ function rowNotes({ table, state }, item) {
         el("span", {
           class: "soft",
           text:
-            `the metric puts it ${numberText(Math.abs(item.value), 0)} places of 100 ` +
-            `${item.value < 0 ? "below" : "above"} people`,
+            `the metric ranks it ${numberText(Math.abs(item.value), 0)} percentile points ` +
+            `${item.value < 0 ? "below" : "above"} the human rating`,
         }),
       );
     }
@@ -212,4 +211,142 @@ function rowNotes({ table, state }, item) {
   if (rows.some((row) => row.errors.some(Boolean)))
     notes.push(el("span", { class: "c-chip c-chip-error", text: "failed" }));
   return [...notes, ...flagChips([...new Set(rows.flatMap((row) => row.flags.flat()))])];
+}
+
+/** Texts and scores of rows (indices: one, or those of one input); `listed` is the metric that the list shows, `where`
+    tells regions of equal rows apart. `context` is {table, opens(pair), openPair(pair)}. */
+export function rowDetails(context, rows, listed, where) {
+  const { table } = context;
+  const shown = rows.map((row) => table.rows[row]);
+  const first = shown[0];
+  const texts = el("div", { class: "c-texts" });
+  shown.forEach((row, index) =>
+    texts.append(
+      textBox(
+        rows.length > 1 ? ["Candidate of ", systemName(table, row)] : ["Candidate"],
+        row.candidate,
+        ...alignmentButtons(context, rows[index]),
+      ),
+    ),
+  );
+  const best = [...new Set(shown.map((row) => row.best_reference?.[listed] ?? null))];
+  (first.references ?? []).forEach((reference, index, all) =>
+    texts.append(
+      textBox(
+        [all.length > 1 ? `Reference ${index + 1}` : "Reference"],
+        reference,
+        all.length > 1 && best.includes(index)
+          ? el("span", { class: "c-chip", text: `best under ${table.metrics[listed].metric}` })
+          : null,
+        all.length > 1 && rows.length === 1 && !best.includes(index)
+          ? alignmentButton(context, rows[0], listed, "Alignment", index)
+          : null,
+      ),
+    ),
+  );
+  if (typeof first.source === "string") texts.append(textBox(["Source"], first.source));
+  if (!texts.querySelector("p")) {
+    texts.replaceChildren(el("p", { class: "soft", text: "This document holds scores without texts." }));
+  }
+  const why = whyNoPicture(context, rows[0], listed);
+  const whyNote = why ? el("p", { class: "soft", text: why }) : null;
+  return el("div", { class: "c-details" }, whyNote, texts, detailScores(table, rows, where));
+}
+
+/** A button for each metric under which the row can be shown. */
+function alignmentButtons(context, index) {
+  return context.table.metrics.map((metric, metricIndex) =>
+    alignmentButton(context, index, metricIndex, `Alignment under ${metric.metric}`),
+  );
+}
+
+/** A button that opens the row's alignment under a metric; null if there is none to open. */
+function alignmentButton(context, index, metricIndex, text, reference = null) {
+  const { table } = context;
+  const pair = scoredPair(table, index, metricIndex, reference);
+  if (!pair || !context.opens(pair)) return null;
+  const against = reference === null ? "" : `, reference ${reference + 1}`;
+  const label = `of row ${pair.id}, ${systemLabel(pair.system)}${against}`;
+  return el("button", {
+    type: "button",
+    class: "c-small",
+    text,
+    "aria-label": `${text} ${label}`,
+    onclick: () => context.openPair(pair),
+  });
+}
+
+/** A system's mark and name. */
+function systemName(table, row) {
+  return el(
+    "span",
+    { class: "c-system" },
+    systemMark(table.systems.indexOf(row.system ?? "")),
+    el("bdi", { text: systemLabel(row.system ?? "") }),
+  );
+}
+
+function textBox(title, text, ...beside) {
+  if (typeof text !== "string") return "";
+  return el(
+    "div",
+    { class: "c-text" },
+    el("div", { class: "c-text-head" }, el("strong", {}, ...title), ...beside),
+    text.trim() === "" ? el("p", { class: "soft", text: "(empty text)" }) : el("p", { dir: "auto", text }),
+  );
+}
+
+function detailScores(table, rows, where) {
+  const names = [
+    "metric",
+    ...rows.map((row) => (rows.length > 1 ? systemLabel(table.rows[row].system ?? "") : "score")),
+  ];
+  if (rows.length === 2) names.push("difference");
+  const body = table.metrics.flatMap((metric, index) => {
+    const digits = scoreDigits(metric);
+    if (rows.every((row) => !table.rows[row].scores[index])) {
+      const errors = [...new Set(rows.map((row) => table.rows[row].errors[index]).filter(Boolean))];
+      return [
+        el(
+          "tr",
+          {},
+          el("th", { scope: "row", text: metric.metric }),
+          el("td", { class: "name error", colspan: names.length - 1, text: errors.join(" ") || "not scored" }),
+        ),
+      ];
+    }
+    return metric.fields.map((field) => {
+      const values = rows.map((row) => table.rows[row].scores[index]?.[field] ?? null);
+      const cells = values.map((value, which) =>
+        el(
+          "td",
+          {},
+          value === null
+            ? el("span", { class: "error", text: table.rows[rows[which]].errors[index] ?? "not scored" })
+            : numberText(value, digits),
+          " ",
+          ...(field === metric.main ? flagChips(table.rows[rows[which]].flags[index]) : []),
+        ),
+      );
+      if (rows.length === 2) {
+        const bothScored = values[0] !== null && values[1] !== null;
+        cells.push(el("td", { text: bothScored ? numberText(values[1] - values[0], digits, true) : "\u2013" }));
+      }
+      const name = metric.fields.length > 1 ? `${metric.metric} ${field}` : metric.metric;
+      return el("tr", {}, el("th", { scope: "row", text: name }), ...cells);
+    });
+  });
+  const human = table.human();
+  if (human && rows.some((row) => !Number.isNaN(human[row]))) {
+    const cells = rows.map((row) => el("td", { text: numberText(human[row], 2) }));
+    if (rows.length === 2) cells.push(el("td", { text: numberText(human[rows[1]] - human[rows[0]], 2, true) }));
+    body.push(el("tr", {}, el("th", { scope: "row", text: "human" }), ...cells));
+  }
+  return scrollTable(`Scores of row ${table.rows[rows[0]].id}, ${where}`, names, body);
+}
+
+/** Index of the metric whose score the list shows. */
+export function listedMetric(table, state) {
+  const [name, index] = state.sort.split(":");
+  return name === "m" && table.metrics[index] ? Number(index) : state.metric;
 }

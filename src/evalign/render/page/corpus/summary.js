@@ -3,12 +3,12 @@
 
 import { choiceGroup } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
-import { countOf, countText, numberText, scoreDigits } from "../shared/number_text.js";
+import { countOf, countText, numberText, scoreDigits } from "../shared/format.js";
 import { systemMark } from "./charts.js";
 import { systemLabel } from "./table.js";
 import { versusOf } from "./verdicts.js";
 
-/** The section; `context` is {table, state, set, metric()}. */
+/** The section of the scores; `context` is {table, state, set, metric()}. */
 export function summarySection(context) {
   const holder = el("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Scores of every system" });
   const below = el("div", { class: "c-chosen" });
@@ -31,7 +31,7 @@ export function summarySection(context) {
   };
 }
 
-/** The number that stands for a system: pooled over the corpus where the metric does that, else the mean. */
+/** The score of a system: the corpus score if the metric has one, else the mean. */
 function systemScore(result, field) {
   if (!result) return null;
   return result.corpus?.[field] ?? result.scores?.[field] ?? null;
@@ -49,27 +49,27 @@ function scoreKind(table, metric, field) {
 function summaryTable(context) {
   const { table, state } = context;
   const fieldOf = (metric) => (metric === state.metric ? state.field : table.metrics[metric].main);
-  const best = table.metrics.map((_metric, place) => testedBest(table, place, fieldOf(place)));
-  const head = table.metrics.map((metric, place) =>
+  const best = table.metrics.map((_metric, index) => testedBest(table, index, fieldOf(index)));
+  const head = table.metrics.map((metric, index) =>
     el(
       "th",
-      { scope: "col", class: place === state.metric ? "c-now" : null },
+      { scope: "col", class: index === state.metric ? "c-now" : null },
       el(
         "button",
         {
           type: "button",
           class: "c-choose",
-          "data-metric": place,
-          "aria-pressed": String(place === state.metric),
+          "data-metric": index,
+          "aria-pressed": String(index === state.metric),
           title: metric.signature,
-          onclick: () => context.set({ metric: place, field: metric.main, range: null, page: 0 }),
+          onclick: () => context.set({ metric: index, field: metric.main, range: null, page: 0 }),
         },
         el("span", { text: metric.metric }),
         el(
           "small",
           {
             text:
-              `${scoreKind(table, place, fieldOf(place))} ${fieldOf(place)} ` +
+              `${scoreKind(table, index, fieldOf(index))} ${fieldOf(index)} ` +
               `${metric.higher_is_better ? "\u2191" : "\u2193"}`,
           },
           el("span", { class: "out-of-sight", text: metric.higher_is_better ? "higher is better" : "lower is better" }),
@@ -78,8 +78,14 @@ function summaryTable(context) {
     ),
   );
   const body = table.systems.map((system, index) => {
-    const cells = table.metrics.map((_metric, place) =>
-      scoreCell(table, { system, place, field: fieldOf(place), best: best[place], chosen: place === state.metric }),
+    const cells = table.metrics.map((_metric, metricIndex) =>
+      scoreCell(table, {
+        system,
+        metricIndex,
+        field: fieldOf(metricIndex),
+        best: best[metricIndex],
+        chosen: metricIndex === state.metric,
+      }),
     );
     const chosen = table.result(system, state.metric);
     return el(
@@ -121,10 +127,10 @@ function summaryTable(context) {
   );
 }
 
-function scoreCell(table, { system, place, field, best, chosen }) {
-  const metric = table.metrics[place];
+function scoreCell(table, { system, metricIndex, field, best, chosen }) {
+  const metric = table.metrics[metricIndex];
   const digits = scoreDigits(metric);
-  const result = table.result(system, place);
+  const result = table.result(system, metricIndex);
   const score = systemScore(result, field);
   const interval = result?.intervals?.[field] ?? comparedInterval(table, metric, field, result);
   const isBest = system === best;
@@ -149,13 +155,13 @@ function scoreCell(table, { system, place, field, best, chosen }) {
   );
 }
 
-/** The system that the tests of a comparison put before all others; null if none, or if this field was not tested. */
-function testedBest(table, place, field) {
-  const { metric, higher_is_better } = table.metrics[place];
+/** The system that is better than all others by the tests of the comparison; null if there is none, or no test. */
+function testedBest(table, index, field) {
+  const { metric, higher_is_better } = table.metrics[index];
   const { comparison } = table.doc;
   const tested = comparison?.results.find((result) => result.metric === metric && result.field === field);
   if (!tested) return null;
-  const scores = table.systems.map((system) => systemScore(table.result(system, place), field));
+  const scores = table.systems.map((system) => systemScore(table.result(system, index), field));
   if (scores.includes(null)) return null;
   const leader = table.systems[scores.indexOf(higher_is_better ? Math.max(...scores) : Math.min(...scores))];
   if (table.systems.length === 2) {
@@ -167,7 +173,7 @@ function testedBest(table, place, field) {
   return first.length === 1 && first[0].system === leader ? leader : null;
 }
 
-/** The interval that a comparison has computed for the main field, if that was over the very same rows. */
+/** The confidence interval of the comparison, if it was computed from the same rows. */
 function comparedInterval(table, metric, field, result) {
   const compared = table.doc.comparison?.results.find(
     (tested) => tested.metric === metric.metric && tested.field === field,
@@ -176,7 +182,7 @@ function comparedInterval(table, metric, field, result) {
   return entry && typeof entry.low === "number" ? [entry.low, entry.high] : null;
 }
 
-/** Small labels such as "truncated 3"; no flag is a dash. */
+/** Small labels such as "truncated 3"; a dash if a result has no flags. */
 export function flagChips(flags) {
   const entries = Array.isArray(flags) ? flags.map((flag) => [flag, null]) : Object.entries(flags ?? {});
   if (!entries.length) return Array.isArray(flags) ? [] : ["\u2013"];

@@ -1,10 +1,8 @@
-// A corpus document as columns of numbers: values by metric and field, rows by system, rows of two systems in pairs,
-// human ratings. In: the parsed document. Out: a table of plain arrays, computed when first needed; no DOM.
-
-import { percentiles } from "./statistics.js";
+// A corpus document as columns of numbers: values by metric and field, rows by system, rows of the same input, human
+// ratings. Documents do not say which rows answer the same input, so the rule of Python's comparison is applied here.
 
 /** The table of one document. */
-export function corpusTable(doc) {
+export function makeTable(doc) {
   const cache = new Map();
   const once = (key, make) => {
     if (!cache.has(key)) cache.set(key, make());
@@ -34,12 +32,15 @@ export function corpusTable(doc) {
   return table;
 }
 
-/** How a system is called on the page. */
+/** The name of a system on the page. */
 export function systemLabel(system) {
   return system === "" ? "unnamed system" : system;
 }
 
-/** Differences b - a of the pairs that both have a score, and how often b is better; the document says up to which difference a pair is a tie. */
+/**
+ * Differences b - a of all pairs with two scores, and wins, losses and ties of b, for systems that the document has no
+ * test of.
+ */
 export function pairedDifferences(table, a, b, metric, field) {
   const values = table.values(metric, field);
   const sign = table.metrics[metric].higher_is_better ? 1 : -1;
@@ -64,23 +65,23 @@ function scoreColumn(doc, metric, field) {
   return Float64Array.from(doc.rows, (row) => row.scores[metric]?.[field] ?? NaN);
 }
 
-/** People's ratings, NaN where there is none; null if nobody rated anything. */
+/** Human ratings, NaN for unrated rows; null if there are none at all. */
 function humanColumn(doc) {
   const column = Float64Array.from(doc.rows, ({ human }) => (typeof human === "number" ? human : NaN));
   return column.some((value) => !Number.isNaN(value)) ? column : null;
 }
 
-/** The metric's place of a row among all rated rows (0 worst, 100 best) minus people's. */
+/** Percentile rank of each rated row under the metric (0 worst, 100 best) minus its rank by human rating. */
 function disagreementColumn(table, metric, field) {
   const sign = table.metrics[metric].higher_is_better ? 1 : -1;
   const [values, human] = [table.values(metric, field), table.human()];
   const column = new Float64Array(table.rows.length).fill(NaN);
   if (!human) return column;
   const rated = Array.from(values.keys()).filter((row) => !Number.isNaN(values[row]) && !Number.isNaN(human[row]));
-  const ours = percentiles(rated.map((row) => sign * values[row]));
-  const theirs = percentiles(rated.map((row) => human[row]));
-  rated.forEach((row, place) => {
-    column[row] = ours[place] - theirs[place];
+  const metricRanks = percentiles(rated.map((row) => sign * values[row]));
+  const humanRanks = percentiles(rated.map((row) => human[row]));
+  rated.forEach((row, index) => {
+    column[row] = metricRanks[index] - humanRanks[index];
   });
   return column;
 }
@@ -101,7 +102,7 @@ function groupedRows(table, systems) {
     if (keyed.includes(null)) continue;
     const together = new Map();
     for (const [key, row] of keyed.flatMap((keys) => [...keys])) {
-      const whole = JSON.stringify([key, inputKey(table.rows[row])]); // equal ids of other inputs stay apart
+      const whole = JSON.stringify([key, inputKey(table.rows[row])]); // the same id with another input is another row
       if (!together.has(whole)) together.set(whole, []);
       together.get(whole).push(row);
     }
@@ -144,7 +145,23 @@ function failedRows(doc) {
   return failures;
 }
 
-/** The alignments that a document carries, by places of row and metric. */
+/** The alignments in the document, by index of row and metric. */
 function alignmentsOf(doc) {
   return new Map((doc.alignments?.rows ?? []).map(({ row, metric, alignment }) => [`${row} ${metric}`, alignment]));
+}
+
+/** The percentile rank of each value: 0 the lowest, 100 the highest, ties share their mean rank, 50 if alone. */
+export function percentiles(values) {
+  const order = values.map((_value, index) => index).sort((first, second) => values[first] - values[second]);
+  const places = new Array(values.length).fill(50);
+  if (values.length < 2) return places;
+  for (let start = 0; start < order.length;) {
+    let stop = start;
+    while (stop < order.length && values[order[stop]] === values[order[start]]) stop += 1;
+    for (let index = start; index < stop; index += 1) {
+      places[order[index]] = ((start + stop - 1) / 2 / (values.length - 1)) * 100;
+    }
+    start = stop;
+  }
+  return places;
 }

@@ -1,9 +1,9 @@
-// What a comparison says in words: which system is better, by how much, how surely; wins, losses and ties; ranks.
-// In: the corpus table, its comparison (tested by Python), the chosen systems. Out: elements.
+// A comparison in words: which system is better, by how much, how certain that is; wins, losses and ties; ranks.
+// The numbers are those of the document's comparison, which Python computed.
 
 import { scrollTable } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
-import { countOf, countText, numberText, pText, scoreDigits } from "../shared/number_text.js";
+import { countOf, countText, numberText, pText, scoreDigits } from "../shared/format.js";
 import { svgEl } from "./charts.js";
 import { pairedDifferences, systemLabel } from "./table.js";
 
@@ -11,7 +11,7 @@ export function verdictNodes(context) {
   const { table, state } = context;
   const { comparison } = table.doc;
   const pairs = table.pairs(state.a, state.b);
-  const items = table.metrics.map((metric, place) => verdictItem(context, metric, place));
+  const items = table.metrics.map((metric, index) => verdictItem(context, metric, index));
   const nodes = [el("ul", { class: "c-verdicts" }, ...items)];
   if (pairs.alone) {
     nodes.push(
@@ -27,8 +27,10 @@ export function verdictNodes(context) {
   return nodes;
 }
 
-/** What a comparison says of b against a under one metric, whichever of them was tested first; null if it says nothing.
-    Of three and more systems a difference is clear by the p-value that is corrected for all pairs, as their ranks are. */
+/**
+ * The result of b against a under one metric, whichever of them was tested first; null if the comparison has none. Of
+ * three and more systems a difference is clear by the p-value that is corrected for all pairs, as their ranks are.
+ */
 export function versusOf(comparison, spec, a, b) {
   const result = comparison?.results.find((tested) => tested.metric === spec);
   if (!result) return null;
@@ -82,12 +84,12 @@ function negated(value) {
   return typeof value === "number" ? -value : value;
 }
 
-function verdictItem(context, metric, place) {
+function verdictItem(context, metric, index) {
   const { table, state } = context;
   const digits = scoreDigits(metric);
   const [a, b] = [systemLabel(state.a), systemLabel(state.b)];
   const versus = versusOf(table.doc.comparison, metric.metric, state.a, state.b);
-  const untested = versus ? null : pairedDifferences(table, state.a, state.b, place, metric.main);
+  const untested = versus ? null : pairedDifferences(table, state.a, state.b, index, metric.main);
   const counted = versus ?? untested;
   const direction = metric.higher_is_better ? "higher is better" : "lower is better";
   const about = el(
@@ -149,7 +151,7 @@ function verdictItem(context, metric, place) {
   );
 }
 
-/** The interval of the difference around zero, better to the right; the sentence beside it says the same. */
+/** The interval of the difference around zero, better to the right; the sentence next to it has the same numbers. */
 function intervalPicture(versus, metric) {
   if (typeof versus.low !== "number") return "";
   const sign = metric.higher_is_better ? 1 : -1;

@@ -1,30 +1,32 @@
-// The corpus view: scores of all systems, how they are spread, system against system, the rows, and what went wrong.
-// In: a corpus document and options {state, onState, opens(pair), openPair(pair), compare(body),
-// exportHtml(doc, pairs)}; one state object holds what is chosen, every section draws itself from it.
+// The corpus view: scores of all systems, their distribution, system against system, the rows, and what went wrong.
+// One state object holds the reader's choices, and every section draws itself from it.
 
 import { pager } from "../shared/controls.js";
 import { checkFormat } from "../shared/document.js";
 import { el } from "../shared/dom.js";
-import { countOf } from "../shared/number_text.js";
-import { compareSection } from "./comparison.js";
+import { countOf } from "../shared/format.js";
+import { comparisonSection } from "./comparison.js";
 import { distributionSection } from "./distribution.js";
 import { exportButtons } from "./export.js";
-import { rowsSection } from "./row_list.js";
-import { listedRows } from "./row_order.js";
-import { scoredPair } from "./scored_pair.js";
+import { listedRows, rowsSection } from "./row_list.js";
+import { scoredPair } from "./scored_row.js";
 import { summarySection } from "./summary.js";
-import { corpusTable, systemLabel } from "./table.js";
+import { makeTable, systemLabel } from "./table.js";
 
-const CORPUS_PROBLEMS = 50; // of them on a page
+const PROBLEMS_PER_PAGE = 50;
 
-/** Draws a corpus document; returns {update(doc), state(), apply(state), focusRow(), destroy()}, where `focusRow` goes to the row that was opened last. */
-export function corpusView(root, doc, options = {}) {
-  let shown = corpusDrawn(root, doc, options, options.state ?? {});
+/**
+ * Draw a corpus document; returns {update(doc), state(), apply(state), focusRow(), destroy()}, where `focusRow` focuses
+ * the row that was opened last. Options: {state, onState, opens(pair), openPair(pair), compare(table, baseline),
+ * exportHtml(doc, pairs)}.
+ */
+export function createView(root, doc, options = {}) {
+  let shown = drawDocument(root, doc, options, options.state ?? {});
   return {
     update(next) {
       const state = shown.state();
       shown.destroy();
-      shown = corpusDrawn(root, next, options, state);
+      shown = drawDocument(root, next, options, state);
     },
     state: () => shown.state(),
     apply: (state) => shown.apply(state),
@@ -36,9 +38,9 @@ export function corpusView(root, doc, options = {}) {
   };
 }
 
-function corpusDrawn(root, doc, options, requested) {
+function drawDocument(root, doc, options, requested) {
   if (checkFormat(doc) !== "evalign.corpus") throw new Error("Expected a corpus document, not an alignment.");
-  const table = corpusTable(doc);
+  const table = makeTable(doc);
   if (!doc.metrics.length || !doc.rows.length) {
     root.replaceChildren(
       el(
@@ -52,14 +54,14 @@ function corpusDrawn(root, doc, options, requested) {
   }
   const context = {
     table,
-    state: corpusState(table, requested),
+    state: completeState(table, requested),
     standalone: options.standalone,
     opens: options.opens ?? (() => false),
     openPair: options.openPair,
     compare: options.compare,
     metric: () => table.metrics[context.state.metric],
     set(patch) {
-      context.state = corpusState(table, { ...writtenState(table, context.state), ...patch });
+      context.state = completeState(table, { ...writtenState(table, context.state), ...patch });
       draw();
       options.onState?.(writtenState(table, context.state));
     },
@@ -73,11 +75,11 @@ function corpusDrawn(root, doc, options, requested) {
   const sections = [
     summarySection(context),
     distributionSection(context),
-    ...(table.systems.length > 1 ? [compareSection(context)] : []),
+    ...(table.systems.length > 1 ? [comparisonSection(context)] : []),
     rows,
     ...problemSection(table),
   ];
-  /** A section draws itself anew only if something that it depends on has changed: paging leaves the charts alone. */
+  /** Redraw the sections that depend on what has changed: paging does not redraw the charts. */
   const drawn = new Map();
   const draw = () =>
     sections.forEach((section) => {
@@ -87,13 +89,13 @@ function corpusDrawn(root, doc, options, requested) {
       drawn.set(section, now);
     });
   root.replaceChildren(
-    el("div", { class: "corpus" }, corpusHead(doc, options, context), ...sections.map((section) => section.node)),
+    el("div", { class: "corpus" }, viewHead(doc, options, context), ...sections.map((section) => section.node)),
   );
   draw();
   return {
     state: () => writtenState(table, context.state),
     apply(state) {
-      context.state = corpusState(table, state);
+      context.state = completeState(table, state);
       draw();
     },
     focusRow: () => rows.focus(),
@@ -101,7 +103,7 @@ function corpusDrawn(root, doc, options, requested) {
   };
 }
 
-function corpusHead(doc, options, context) {
+function viewHead(doc, options, context) {
   const rows = countOf(doc.rows.length, "row");
   const systems = doc.systems.length > 1 ? `, ${countOf(doc.systems.length, "system")}` : "";
   const failed = doc.rows.filter((row) => row.errors.some(Boolean)).length;
@@ -120,22 +122,22 @@ function corpusHead(doc, options, context) {
   );
 }
 
-/** All pairs that have a picture, in the order of the list: what a file carries as far as it fits. */
+/** All pairs that have a picture, in the order of the list; a saved file contains as many of them as fit. */
 function listedPairs(context) {
   const { table } = context;
   return listedRows(context)
     .flatMap((item) => item.rows)
-    .flatMap((row) => table.metrics.map((_metric, place) => scoredPair(table, row, place)))
+    .flatMap((row) => table.metrics.map((_metric, index) => scoredPair(table, row, index)))
     .filter(Boolean);
 }
 
-/** A whole state from what an address or a caller says; anything unknown falls back to the default. */
-function corpusState(table, requested) {
-  const place =
+/** A complete state from a requested one (of a link or a caller); invalid values are replaced by the default. */
+function completeState(table, requested) {
+  const index =
     typeof requested.metric === "number"
       ? requested.metric
       : table.metrics.findIndex((metric) => metric.metric === requested.metric);
-  const metric = table.metrics[place] ? place : 0;
+  const metric = table.metrics[index] ? index : 0;
   const { fields, main } = table.metrics[metric];
   const system = (name, fallback) => (table.systems.includes(name) ? name : fallback);
   const baseline = table.doc.comparison?.baseline;
@@ -159,12 +161,12 @@ function corpusState(table, requested) {
   };
 }
 
-/** The state as it goes into an address: the metric by its spec. */
+/** The state for an address: the metric is named by its spec. */
 function writtenState(table, state) {
   return { ...state, metric: table.metrics[state.metric].metric };
 }
 
-/** Rows and lines that could not be scored, with their places; nothing if all is well. */
+/** A list with the section of rows and lines that could not be scored; empty if there are none. */
 function problemSection(table) {
   const failures = table.failures().map(({ row, metric, error }) => {
     const { id, system } = table.rows[row];
@@ -177,12 +179,12 @@ function problemSection(table) {
   const problems = [...table.problems.map(({ place, message }) => [place, "", message]), ...failures];
   if (!problems.length) return [];
   const list = el("ul", { class: "c-problems" });
-  const pages = Math.ceil(problems.length / CORPUS_PROBLEMS);
+  const pages = Math.ceil(problems.length / PROBLEMS_PER_PAGE);
   const show = (page) => {
-    const start = page * CORPUS_PROBLEMS;
+    const start = page * PROBLEMS_PER_PAGE;
     list.replaceChildren(
       ...problems
-        .slice(start, start + CORPUS_PROBLEMS)
+        .slice(start, start + PROBLEMS_PER_PAGE)
         .map(([place, metric, message]) =>
           el(
             "li",

@@ -1,49 +1,51 @@
-// Inside models: what an LSTM does at every word of a text, and how likely a model that generates text finds every token
-// of a pair. In: {api, likelihood: {models, reason} as the server says it}. The views are those of the exported files.
+// The tab "Inside models": a form for the token probabilities of a model that generates text, and the sections that
+// installed packages add. The views are those of the exported files.
 
-import { likelihoodView } from "../likelihood/view.js";
-import { lstmView } from "../lstm/view.js";
-import { htmlFile } from "../server/html_export.js";
+import { createView as createLikelihoodView } from "../likelihood/view.js";
+import { PLUGGED_SECTIONS } from "../plugged_sections.js";
+import { htmlFile } from "../server/api.js";
 import { labelledSelect } from "../shared/controls.js";
 import { announce, download, el } from "../shared/dom.js";
 
-const INSIDE_LSTM = "The film was not good, but the music was.";
-const INSIDE_PAIR = {
+const PAIR_EXAMPLE = {
   candidate: "The old bridge was closed on Monday.",
   reference: "On Monday the old bridge was shut.",
   source: "",
 };
-const INSIDE_DIRECTIONS = [
+const DIRECTIONS = [
   ["f", "both ways"],
   ["reference-to-candidate", "candidate, after the reference (precision)"],
   ["candidate-to-reference", "reference, after the candidate (recall)"],
   ["source-to-candidate", "candidate, after the source (faithfulness)"],
 ];
 
-/** Draws both sections. */
-export function insidePanel(root, { api, likelihood }) {
-  root.replaceChildren(lstmSection(api), likelihoodSection(api, likelihood));
+/** Draw all sections; `likelihood` is {models, reason} as the server describes it. */
+export function createPanel(root, { api, likelihood }) {
+  const plugged = PLUGGED_SECTIONS.map((createSection) => pluggedSection(api, createSection()));
+  root.replaceChildren(...plugged, likelihoodSection(api, likelihood));
 }
 
-function lstmSection(api) {
-  const text = insideText("inside-lstm", "Text", INSIDE_LSTM);
-  return insideSection({
-    title: "An LSTM, word by word",
-    about: "The gates of a bidirectional LSTM: what it keeps, writes and shows of its memory at every word.",
-    controls: [text.node],
-    button: "Trace the gates",
-    ask: (signal) => api.lstm({ text: text.value() }, signal),
-    draw: lstmView,
+/** Draw a section of a package: {title, about, texts: [[field of the request, label, example]], button, route, draw}. */
+function pluggedSection(api, { title, about, texts, button, route, draw }) {
+  const fields = texts.map(([name, label, example]) => [name, textField(`inside-${route}-${name}`, label, example)]);
+  return resultSection({
+    title,
+    about,
+    controls: fields.map(([, field]) => field.node),
+    button,
+    ask: (signal) =>
+      api.plugged(route, Object.fromEntries(fields.map(([name, field]) => [name, field.value()])), signal),
+    draw,
   });
 }
 
 function likelihoodSection(api, { models, reason }) {
   const about = "A model that generates text reads one text and predicts the other, token by token (BARTScore).";
   const title = "How likely every token is";
-  if (reason) return insideSection({ title, about, controls: [el("p", { class: "inside-reason", text: reason })] });
-  const texts = Object.entries(INSIDE_PAIR).map(([name, text]) => {
+  if (reason) return resultSection({ title, about, controls: [el("p", { class: "inside-reason", text: reason })] });
+  const texts = Object.entries(PAIR_EXAMPLE).map(([name, text]) => {
     const label = { candidate: "Candidate", reference: "Reference", source: "Source, for faithfulness" }[name];
-    return { name, control: insideText(`inside-${name}`, label, text) };
+    return { name, control: textField(`inside-${name}`, label, text) };
   });
   const model = labelledSelect("Model", () => {});
   model.fill(
@@ -51,8 +53,8 @@ function likelihoodSection(api, { models, reason }) {
     models[0],
   );
   const direction = labelledSelect("What is predicted", () => {});
-  direction.fill(INSIDE_DIRECTIONS, "f");
-  return insideSection({
+  direction.fill(DIRECTIONS, "f");
+  return resultSection({
     title,
     about,
     controls: [
@@ -61,16 +63,16 @@ function likelihoodSection(api, { models, reason }) {
     ],
     button: "Predict the tokens",
     ask: (signal) => {
-      const given = texts.map(({ name, control }) => [name, control.value()]).filter(([, text]) => text.trim());
-      const body = { candidate: "", ...Object.fromEntries(given), model: model.select.value };
+      const entered = texts.map(({ name, control }) => [name, control.value()]).filter(([, text]) => text.trim());
+      const body = { candidate: "", ...Object.fromEntries(entered), model: model.select.value };
       return api.likelihood({ ...body, direction: direction.select.value }, signal);
     },
-    draw: likelihoodView,
+    draw: createLikelihoodView,
   });
 }
 
-/** A heading, a form and its result; a later answer takes the place of an earlier one, also where it comes first. */
-function insideSection({ title, about, controls, button = "", ask = null, draw = null }) {
+/** A heading, a form and its result; only the answer to the last request is shown. */
+function resultSection({ title, about, controls, button = "", ask = null, draw = null }) {
   const error = el("p", { class: "error", role: "alert", hidden: true });
   const result = el("div", {});
   let running = null;
@@ -85,10 +87,10 @@ function insideSection({ title, about, controls, button = "", ask = null, draw =
     try {
       const doc = await ask(current.signal);
       if (running !== current) return;
-      const place = el("div", {});
+      const container = el("div", {});
       view?.destroy();
-      view = draw(place, doc, {});
-      result.replaceChildren(place, saveButton(doc));
+      view = draw(container, doc, {});
+      result.replaceChildren(container, saveButton(doc));
       announce(`${title}: the result is below.`);
     } catch (failure) {
       if (running !== current || failure.name === "AbortError") return;
@@ -128,7 +130,7 @@ function insideSection({ title, about, controls, button = "", ask = null, draw =
   );
 }
 
-function insideText(id, label, text) {
+function textField(id, label, text) {
   const area = el("textarea", { id, rows: 2, dir: "auto", spellcheck: "false" });
   area.value = text;
   return { node: el("div", { class: "field" }, el("label", { for: id, text: label }), area), value: () => area.value };

@@ -1,26 +1,30 @@
-// The likelihood view: everything about one likelihood document. Score and recipe, directions, the threshold, the text
-// that was read and the predicted one with a shade on every token, card, least likely tokens, table, files.
+// The view of a likelihood document: score and signature, directions, the threshold, the text that was read and the
+// predicted one with a shade on every token, card, least likely tokens, table, files.
 
-import { controlSlider, flagNotice } from "../shared/controls.js";
+import { flagNotice, labelledSlider } from "../shared/controls.js";
 import { checkFormat } from "../shared/document.js";
 import { announce, el } from "../shared/dom.js";
-import { fourDigits } from "../shared/number_text.js";
-import { fileButtons } from "../shared/picture_files.js";
-import { leastLikely, likelyCard, likelyHint, likelyLegend, likelySentence, likelyTable } from "./card.js";
-import { likelihoodPicture } from "./picture.js";
-import { focusPredicted, markPredicted, predictedEvents, predictedPane, readPane } from "./text_panes.js";
+import { fourDigits } from "../shared/format.js";
+import { fileButtons } from "../shared/pictures.js";
+import { focusPredicted, markPredicted, predictedEvents, predictedPane, readPane, textsPicture } from "./texts.js";
 import {
-  likelihoodDifference,
-  likelihoodModel,
-  likelihoodRows,
-  likelihoodState,
-  likelyPercent,
-} from "./token_facts.js";
+  allTokensTable,
+  cardContent,
+  cardHint,
+  completeState,
+  csvRows,
+  directionModel,
+  leastLikely,
+  legendElement,
+  percentText,
+  stateDifference,
+  tokenSentence,
+} from "./tokens.js";
 
-const LIKELY_SLIDER = { widest: -20, narrowest: -6 }; // where the slider may begin; a token below is always unlikely
+const SLIDER_RANGE = { widest: -20, narrowest: -6 }; // the lower end of the slider; a token below is always unlikely
 
-/** Draws the document into `root`; options {state, onState(state), standalone}. */
-export function likelihoodView(root, doc, options = {}) {
+/** Draw the document into `root`; options {state, onState(state), standalone}. */
+export function createView(root, doc, options = {}) {
   const view = new LikelihoodView(root, options);
   view.update(doc, options.state);
   return {
@@ -40,18 +44,18 @@ class LikelihoodView {
   update(doc, state = {}) {
     if (checkFormat(doc) !== "evalign.likelihood") throw new Error("Expected a likelihood document.");
     this.doc = doc;
-    this.models = new Map(doc.directions.map((direction) => [direction.name, likelihoodModel(doc, direction)]));
+    this.models = new Map(doc.directions.map((direction) => [direction.name, directionModel(doc, direction)]));
     this.build();
     this.apply(state);
   }
 
   state() {
-    return likelihoodDifference(this.doc, this.set);
+    return stateDifference(this.doc, this.set);
   }
 
-  /** Shows a state as `state()` gives it; what it leaves out is the default. */
+  /** Show a state as `state()` gives it; what it leaves out is the default. */
   apply(state) {
-    this.set = likelihoodState(this.doc, state);
+    this.set = completeState(this.doc, state);
     this.newPanes();
     this.refresh();
   }
@@ -65,7 +69,7 @@ class LikelihoodView {
     return this.models.get(this.set.direction);
   }
 
-  /** The page around the texts, once per document. */
+  /** Build the page around the texts, once per document. */
   build() {
     const { doc } = this;
     const shown = {
@@ -73,19 +77,19 @@ class LikelihoodView {
       name: () => `evalign-likelihood-${this.set.direction}`,
       recipe: () => doc.signature,
       picture: (colours) =>
-        likelihoodPicture({ doc, model: this.model(), panes: this.panes, threshold: this.set.threshold }, colours),
-      rows: () => likelihoodRows(doc),
+        textsPicture({ doc, model: this.model(), panes: this.panes, threshold: this.set.threshold }, colours),
+      rows: () => csvRows(doc),
     };
     const score = ([field, value]) => [el("dt", { text: field }), el("dd", { text: fourDigits(value) })];
     const scores = Object.entries(doc.scores).map((entry) => el("div", { class: "pair-score score" }, ...score(entry)));
     this.notice = flagNotice();
     this.switch = directionSwitch(doc, (direction) => this.change({ direction, pinned: null }));
     this.slider = this.thresholdSlider();
-    this.place = el("div", { class: "likely-stage" });
+    this.stageBox = el("div", { class: "likely-stage" });
     this.card = el("section", { class: "pair-card", tabindex: 0, role: "region", "aria-label": "The token in focus" });
     this.list = el("section", { class: "pair-section" });
-    this.table = likelyTable(() => ({ model: this.model(), threshold: this.set.threshold }));
-    const more = el("div", { class: "pair-more" }, likelyLegend(doc.probability_bounds), this.list, this.table.node);
+    this.table = allTokensTable(() => ({ model: this.model(), threshold: this.set.threshold }));
+    const more = el("div", { class: "pair-more" }, legendElement(doc.probability_bounds), this.list, this.table.node);
     const parts = [
       this.options.standalone ? el("h1", { text: "Token probabilities" }) : null,
       el("div", { class: "pair-head" }, el("dl", { class: "pair-scores" }, ...scores), fileButtons(shown)),
@@ -93,19 +97,19 @@ class LikelihoodView {
       this.notice.node,
       this.switch.node,
       el("div", { class: "pair-controls" }, this.slider.node),
-      el("div", { class: "pair-main" }, el("div", { class: "pair-place" }, this.place), this.card, more),
+      el("div", { class: "pair-main" }, el("div", { class: "pair-place" }, this.stageBox), this.card, more),
     ];
     this.root.replaceChildren(el("div", { class: "pair" }, ...parts));
   }
 
   thresholdSlider() {
     const least = Math.min(...this.doc.directions.flatMap((direction) => direction.log_probs));
-    const { widest, narrowest } = LIKELY_SLIDER;
+    const { widest, narrowest } = SLIDER_RANGE;
     const min = Math.max(widest, Math.min(narrowest, Math.floor(least)));
-    return controlSlider(
+    return labelledSlider(
       "Unlikely below",
       { min, max: 0, step: 0.1 },
-      (value) => `${value.toFixed(1)} (${likelyPercent(value)})`,
+      (value) => `${value.toFixed(1)} (${percentText(value)})`,
       (threshold) => this.change({ threshold }),
     );
   }
@@ -136,10 +140,10 @@ class LikelihoodView {
       pin: (unit) => this.pin(unit),
       escape: () => this.escape(),
     });
-    this.place.replaceChildren(this.panes.read.node, this.panes.predicted.node);
+    this.stageBox.replaceChildren(this.panes.read.node, this.panes.predicted.node);
   }
 
-  /** Updates everything but the texts. */
+  /** Update everything but the texts. */
   refresh() {
     const { threshold } = this.set;
     const model = this.model();
@@ -168,7 +172,7 @@ class LikelihoodView {
     this.key(unit);
   }
 
-  /** Pins a token; a second time unpins it. */
+  /** Pin a token; a second time unpins it. */
   pin(unit) {
     const token = this.model().units[unit].least.token;
     const same = this.pinned() === unit;
@@ -178,7 +182,7 @@ class LikelihoodView {
     this.tell();
   }
 
-  /** Unpins the pinned token, else ends the keyboard's focus. */
+  /** Unpin the pinned token, else ends the keyboard's focus. */
   escape() {
     if (this.set.pinned === null) return this.point({ keyed: null });
     this.set.pinned = null;
@@ -189,15 +193,15 @@ class LikelihoodView {
 
   said(unit) {
     const model = this.model();
-    return likelySentence(model, model.units[unit], this.set.threshold);
+    return tokenSentence(model, model.units[unit], this.set.threshold);
   }
 
   /** The pinned unit, null if there is none. */
   pinned() {
-    return this.set.pinned === null ? null : this.model().place[this.set.pinned];
+    return this.set.pinned === null ? null : this.model().unitOf[this.set.pinned];
   }
 
-  /** Card and frames for the present focus. */
+  /** Draw card and frames of the current focus. */
   repaint() {
     const pinned = this.pinned();
     const focus = this.keyed ?? pinned ?? this.hovered;
@@ -209,7 +213,7 @@ class LikelihoodView {
     const { threshold } = this.set;
     const model = this.model();
     const facts = { threshold, pinned: focus === pinned };
-    this.card.replaceChildren(focus === null ? likelyHint() : likelyCard(model, model.units[focus], facts));
+    this.card.replaceChildren(focus === null ? cardHint() : cardContent(model, model.units[focus], facts));
   }
 }
 
@@ -219,9 +223,9 @@ function directionSwitch(doc, change) {
   const inputs = doc.directions.map(({ name }) =>
     el("input", { type: "radio", name: group, value: name, onchange: () => change(name) }),
   );
-  const choices = doc.directions.map(({ name, mean }, place) => {
-    const said = [el("span", { text: name }), el("b", { text: fourDigits(mean) })];
-    return el("label", { class: "pair-choice" }, inputs[place], ...said);
+  const choices = doc.directions.map(({ name, mean }, index) => {
+    const label = [el("span", { text: name }), el("b", { text: fourDigits(mean) })];
+    return el("label", { class: "pair-choice" }, inputs[index], ...label);
   });
   const legend = el("legend", { text: "Direction, with its mean log-probability" });
   const node = el("fieldset", { class: "pair-matchings", hidden: doc.directions.length < 2 }, legend, ...choices);

@@ -1,28 +1,28 @@
-// "What changed": two matchings of the same similarities beside each other. Cells that only one of them selects become
-// lines, tokens whose partner changed become a table, and the difference of the scores is added up from these tokens.
+// "What changed": two matchings of the same similarities, compared. Cells that only one of them selects become lines,
+// tokens whose partner changed become a table, and the difference of the scores is added up from these tokens.
 
 import { scrollTable } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
-import { fourDigits } from "../shared/number_text.js";
-import { cardRescaled } from "./card.js";
-import { PAIR_SIDES, mergedLines, otherSide } from "./match_facts.js";
+import { fourDigits } from "../shared/format.js";
+import { isRescaled } from "./focus.js";
+import { mergedLines, otherSide, SIDES } from "./matches.js";
 
-const CHANGES_SHOWN = 30;
-const CHANGES_SAME = 1e-6;
+const MAX_LISTED = 30;
+const SAME_VALUE = 1e-6;
 
 /** Lines (kinds lost, new, kept) and tokens {side, token, from, to, effect}, largest effect first. */
-export function pairChanges(decoded, grid, before, after) {
-  const cells = (view) => new Map(view.matching.cells.map(([i, j], place) => [i * decoded.columns + j, place]));
+export function changesBetween(decoded, grid, before, after) {
+  const cells = (view) => new Map(view.matching.cells.map(([i, j], index) => [i * decoded.columns + j, index]));
   const [old, fresh] = [cells(before), cells(after)];
-  const line = (key, kind, view, place) => ({
+  const line = (key, kind, view, index) => ({
     kind,
-    candidate: grid.place.candidate[Math.floor(key / decoded.columns)],
-    reference: grid.place.reference[key % decoded.columns],
-    similarity: view.matching.cell_values[place],
+    candidate: grid.unitOf.candidate[Math.floor(key / decoded.columns)],
+    reference: grid.unitOf.reference[key % decoded.columns],
+    similarity: view.matching.cell_values[index],
   });
   const lines = [];
-  for (const [key, place] of old) lines.push(line(key, fresh.has(key) ? "kept" : "lost", before, place));
-  for (const [key, place] of fresh) if (!old.has(key)) lines.push(line(key, "new", after, place));
+  for (const [key, index] of old) lines.push(line(key, fresh.has(key) ? "kept" : "lost", before, index));
+  for (const [key, index] of fresh) if (!old.has(key)) lines.push(line(key, "new", after, index));
   const count = (kind) => lines.filter((line) => line.kind === kind).length;
   return {
     counts: { lost: count("lost"), new: count("new"), kept: count("kept") },
@@ -31,7 +31,7 @@ export function pairChanges(decoded, grid, before, after) {
   };
 }
 
-/** A choice of the matching to compare with. */
+/** The select of the matching to compare with. */
 export function compareChoice(doc, change) {
   const select = el(
     "select",
@@ -55,7 +55,7 @@ export function scoresTable(doc) {
       el("th", { scope: "row", text: matching.name }),
       ...fields.map((field) => el("td", { text: field in matching.scores ? fourDigits(matching.scores[field]) : "" })),
       el("td", { text: matching.cells.length }),
-      ...PAIR_SIDES.map((side) => el("td", { text: changesNever(doc, matching, side) })),
+      ...SIDES.map((side) => el("td", { text: neverChosenCount(doc, matching, side) })),
     ),
   );
   const node = el(
@@ -64,7 +64,7 @@ export function scoresTable(doc) {
     scrollTable("Scores of all matchings", columns, rows, { style: "pair-scores-table" }),
   );
   const show = (state) =>
-    rows.forEach((row, place) => row.classList.toggle("on", doc.matchings[place].name === state.matching));
+    rows.forEach((row, index) => row.classList.toggle("on", doc.matchings[index].name === state.matching));
   return { node, show };
 }
 
@@ -76,36 +76,36 @@ export function changesReport(labels, before, after, changes, focus) {
     text: `What changed from ${from.name} to ${to.name}: ${fresh} new, ${lost} lost, ${kept} kept`,
   });
   if (!lost && !fresh) return [heading, el("p", { text: "Both select the same cells." })];
-  const shown = changes.tokens.slice(0, CHANGES_SHOWN);
+  const shown = changes.tokens.slice(0, MAX_LISTED);
   const caption =
     shown.length < changes.tokens.length
       ? `The ${shown.length} largest of ${changes.tokens.length} changes`
       : "Tokens that changed, largest effect first";
   const columns = ["token", "text", from.name, "value", to.name, "value", "effect"];
-  const rows = shown.map((change) => changesRow(labels, change, focus));
+  const rows = shown.map((change) => changeRow(labels, change, focus));
   return [
     heading,
     el(
       "ul",
       { class: "pair-explained" },
-      ...changesExplained(before, after, changes.tokens).map((text) => el("li", { text })),
+      ...scoreSentences(before, after, changes.tokens).map((text) => el("li", { text })),
     ),
     scrollTable(caption, columns, rows, { text: [0, 1, 2, 4], label: "Tokens that changed" }),
   ];
 }
 
-/** The difference of each common score, and what makes it up. */
-function changesExplained(before, after, tokens) {
+/** Sentences about the difference of each common score, and its causes. */
+function scoreSentences(before, after, tokens) {
   const [from, to] = [before.matching.scores, after.matching.scores];
-  const rescaled = cardRescaled(before) || cardRescaled(after);
+  const rescaled = isRescaled(before) || isRescaled(after);
   const sentences = [];
-  PAIR_SIDES.forEach((side, place) => {
-    const field = ["precision", "recall"][place];
+  SIDES.forEach((side, index) => {
+    const field = ["precision", "recall"][index];
     if (!(field in from && field in to)) return;
-    const own = tokens.filter((change) => change.side === side);
-    const without = own.filter((change) => change.to.partner < 0 && change.from.partner >= 0);
-    const worse = own.filter((change) => change.effect < -CHANGES_SAME && change.to.partner >= 0);
-    const better = own.filter((change) => change.effect > CHANGES_SAME);
+    const changes = tokens.filter((change) => change.side === side);
+    const without = changes.filter((change) => change.to.partner < 0 && change.from.partner >= 0);
+    const worse = changes.filter((change) => change.effect < -SAME_VALUE && change.to.partner >= 0);
+    const better = changes.filter((change) => change.effect > SAME_VALUE);
     const parts = [
       [without, "without a partner now"],
       [worse, "with a less similar one"],
@@ -113,14 +113,13 @@ function changesExplained(before, after, tokens) {
     ]
       .filter(([list]) => list.length)
       .map(
-        ([list, what]) =>
-          `${list.length} ${side} ${list.length > 1 ? "tokens" : "token"} ${what} (${changesSum(list)})`,
+        ([list, what]) => `${list.length} ${side} ${list.length > 1 ? "tokens" : "token"} ${what} (${effectSum(list)})`,
       );
     const because = parts.length ? `: ${parts.join(", ")}` : ": no token of its text changed its value";
     const raw = rescaled ? ", before rescaling" : "";
-    sentences.push(`${field} ${changesStep(from[field], to[field])}${because}${raw}.`);
+    sentences.push(`${field} ${stepText(from[field], to[field])}${because}${raw}.`);
   });
-  if ("f1" in from && "f1" in to) sentences.push(`f1 ${changesStep(from.f1, to.f1)}, from these two.`);
+  if ("f1" in from && "f1" in to) sentences.push(`f1 ${stepText(from.f1, to.f1)}, from these two.`);
   if (!sentences.length) {
     sentences.push(
       "One of the two has no precision and recall: transport turns the cost of the whole plan into one score. " +
@@ -130,22 +129,22 @@ function changesExplained(before, after, tokens) {
   return sentences;
 }
 
-/** Every token whose partner or value differs, with what that does to precision or recall. */
+/** All tokens whose partner or value differs, with the effect on precision or recall. */
 function changedTokens(decoded, before, after) {
   const changed = [];
-  for (const side of PAIR_SIDES) {
+  for (const side of SIDES) {
     const [partners, values] = [`${side}_partners`, `${side}_values`];
     decoded[side].pieces.forEach((_piece, token) => {
       const from = { partner: before.matching[partners][token], value: before.matching[values][token] };
       const to = { partner: after.matching[partners][token], value: after.matching[values][token] };
-      if (from.partner === to.partner && Math.abs(from.value - to.value) < CHANGES_SAME) return;
+      if (from.partner === to.partner && Math.abs(from.value - to.value) < SAME_VALUE) return;
       changed.push({ side, token, from, to, effect: after.shares[side][token] - before.shares[side][token] });
     });
   }
   return changed.sort((first, second) => Math.abs(second.effect) - Math.abs(first.effect));
 }
 
-function changesRow(labels, change, focus) {
+function changeRow(labels, change, focus) {
   const far = labels[otherSide(change.side)];
   const partner = ({ partner: token }) =>
     token < 0 ? el("span", { class: "soft", text: "none" }) : el("bdi", { text: far[token] });
@@ -166,23 +165,23 @@ function changesRow(labels, change, focus) {
     el("td", { text: fourDigits(change.from.value) }),
     el("td", { class: "name" }, partner(change.to)),
     el("td", { text: fourDigits(change.to.value) }),
-    el("td", { text: changesSigned(change.effect) }),
+    el("td", { text: signedText(change.effect) }),
   );
 }
 
-function changesNever(doc, matching, side) {
+function neverChosenCount(doc, matching, side) {
   return matching.never_chosen[side].filter((token) => !doc[side].special[token]).length;
 }
 
-function changesSum(tokens) {
-  return changesSigned(tokens.reduce((sum, change) => sum + change.effect, 0));
+function effectSum(tokens) {
+  return signedText(tokens.reduce((sum, change) => sum + change.effect, 0));
 }
 
-function changesStep(from, to) {
-  return `${fourDigits(from)} to ${fourDigits(to)} (${changesSigned(to - from)})`;
+function stepText(from, to) {
+  return `${fourDigits(from)} to ${fourDigits(to)} (${signedText(to - from)})`;
 }
 
-function changesSigned(value) {
+function signedText(value) {
   const text = fourDigits(Math.abs(value));
   return text === "0.0000" ? text : `${value < 0 ? "\u2212" : "+"}${text}`;
 }

@@ -1,15 +1,15 @@
 // Clause by clause: what of the reference is lost (low recall), what in the candidate is extra (low precision), and the
-// value of every clause. In: a decoded alignment and a matching, whose clause values Python computed. Out: elements.
+// value of every clause, which Python computed.
 
 import { foldedTable, scrollTable } from "../shared/controls.js";
 import { codePoints } from "../shared/document.js";
 import { el } from "../shared/dom.js";
-import { classOf, fourDigits } from "../shared/number_text.js";
-import { LEVEL_NAMES } from "./legend.js";
-import { PAIR_SIDES } from "./match_facts.js";
+import { fourDigits, levelOf } from "../shared/format.js";
+import { LEVEL_NAMES } from "./lines.js";
+import { SIDES } from "./matches.js";
 
-const CLAUSES_SHOWN = 12;
-const CLAUSES_KINDS = {
+const MAX_LISTED = 12;
+const LISTS = {
   reference: {
     name: "Lost from the reference",
     field: "recall",
@@ -24,7 +24,7 @@ const CLAUSES_KINDS = {
   },
 };
 
-/** The section: show(matching) for another one, which is empty for matchings without precision and recall. */
+/** The section; show(matching) updates it, and hides it for matchings without precision and recall. */
 export function clausesSection(decoded, goTo) {
   const node = el("section", { class: "pair-section pair-clauses", "aria-label": "Clauses" });
   let shown = null;
@@ -39,21 +39,21 @@ export function clausesSection(decoded, goTo) {
   return { node, show };
 }
 
-/** The clauses of a side in order: {text, value, quality, token}, `token` being its first one. */
+/** The clauses of a side in order: {text, value, quality, token}, with the index of its first token. */
 function clausesOf(decoded, matching, side) {
   const { text, clauses, offsets, special } = decoded[side];
   const [chars, bounds] = [codePoints(text), decoded.doc.similarity_bounds];
-  return clauses.map(([start, stop], place) => {
-    const value = matching.clause_values[side][place];
+  return clauses.map(([start, stop], index) => {
+    const value = matching.clause_values[side][index];
     const token = offsets.findIndex(([first], at) => !special[at] && first >= start);
-    const quality = value === null ? "none" : `q${bounds.length - classOf(value, bounds)}`;
+    const quality = value === null ? "none" : `q${bounds.length - levelOf(value, bounds)}`;
     return { text: chars.slice(start, stop).join(""), value, quality, token };
   });
 }
 
-/** What is lost or extra: clauses nearer to unrelated text than to equal text, the worst first. */
+/** A list of the lost or extra clauses: nearer to unrelated text than to equal text, the worst first. */
 function clauseList(decoded, matching, side, goTo) {
-  const { name, field, none, all } = CLAUSES_KINDS[side];
+  const { name, field, none, all } = LISTS[side];
   const bound = decoded.doc.similarity_bounds[1];
   const bad = clausesOf(decoded, matching, side).filter(({ value }) => value !== null && value < bound);
   bad.sort((first, second) => first.value - second.value);
@@ -69,13 +69,13 @@ function clauseList(decoded, matching, side, goTo) {
         el("b", { text: fourDigits(value) }),
       ),
     );
-  const left = bad.length - CLAUSES_SHOWN;
+  const left = bad.length - MAX_LISTED;
   return el(
     "div",
     { class: `pair-clauses-${side}` },
     el("h2", { text: `${name} (${field} below ${bound.toFixed(2)})` }),
     bad.length
-      ? el("ol", {}, ...bad.slice(0, CLAUSES_SHOWN).map(item))
+      ? el("ol", {}, ...bad.slice(0, MAX_LISTED).map(item))
       : el("p", { class: "soft", text: `${none}: ${all} reaches ${bound.toFixed(2)}.` }),
     left > 0 ? el("p", { class: "soft", text: `and ${left} more` }) : null,
   );
@@ -83,14 +83,14 @@ function clauseList(decoded, matching, side, goTo) {
 
 function clauseTable(decoded, matching) {
   return foldedTable("All clauses", () => {
-    const rows = PAIR_SIDES.flatMap((side) =>
+    const rows = SIDES.flatMap((side) =>
       clausesOf(decoded, matching, side).map(({ text, value, quality }) =>
         el(
           "tr",
           {},
           el("th", { scope: "row" }, el("bdi", { text })),
           el("td", { class: "name", text: side }),
-          el("td", { class: "name", text: CLAUSES_KINDS[side].field }),
+          el("td", { class: "name", text: LISTS[side].field }),
           el("td", { text: value === null ? "" : fourDigits(value) }),
           el("td", { class: "name", text: LEVEL_NAMES[quality] ?? "" }),
         ),

@@ -1,29 +1,27 @@
-// The pair view: everything about one alignment document. First the stage with texts and lines; beside it the scores,
-// the matchings and the card; below it the legend, files, what changed between matchings, heatmap and table.
+// The view of one pair, from an alignment document. First the texts and the lines between them; beside them scores,
+// matchings and the card of the word in focus; below them legend, clauses, changes between matchings, heatmap and
+// tables.
 
 import { flagNotice } from "../shared/controls.js";
 import { decodeAlignment } from "../shared/document.js";
 import { announce, el, focusAgain, focusKey, onTheme } from "../shared/dom.js";
-import { fourDigits } from "../shared/number_text.js";
-import { fileButtons, printedPicture } from "../shared/picture_files.js";
-import { besideWord, cardHint, pairCard } from "./card.js";
-import { changesReport, compareChoice, pairChanges, scoresTable } from "./changes.js";
+import { fourDigits } from "../shared/format.js";
+import { fileButtons, printedPicture } from "../shared/pictures.js";
+import { changesBetween, changesReport, compareChoice, scoresTable } from "./changes.js";
 import { clausesSection } from "./clauses.js";
-import { mainScore, matchingSwitch, pairControls } from "./controls.js";
-import { PairFocus } from "./focus.js";
-import { heatSection } from "./heat_section.js";
-import { foldedOptions, pairLayout } from "./layout.js";
-import { legendEntries, pairLegend, pairSentence } from "./legend.js";
-import { pairGrid, pairMatching } from "./match_facts.js";
-import { matchRows, matchTable } from "./match_table.js";
-import { greyColours, pairPicture } from "./picture.js";
+import { cardContent, cardHint, labelBesideWord, WordFocus } from "./focus.js";
+import { heatmapSection } from "./heatmap.js";
+import { allLines, legendElement, legendEntries, litUnits, viewSentence, visibleLines } from "./lines.js";
+import { makeGrid, matchingFacts, matchRows, matchTable } from "./matches.js";
+import { greyColours, textsPicture } from "./picture.js";
+import { completeState, lineControls, mainScore, matchingSwitch, stateDifference } from "./settings.js";
 import { drawnLines, makeStage } from "./stage.js";
-import { pairState, pairStateDifference } from "./state.js";
-import { everyLine, litUnits, visibleLines } from "./visible_lines.js";
 
-/** Draws the document into `root`; options {state, onState(state), standalone, saving: more
-    buttons, optionsPlace: an element for the folded options, where the page has one, more: elements below the heatmap}. */
-export function pairView(root, doc, options = {}) {
+/**
+ * Draw the document into `root`; options {state, onState(state), standalone, saving: more buttons, optionsContainer: an
+ * element for the folded options, where the page has one, more: elements below the heatmap}.
+ */
+export function createView(root, doc, options = {}) {
   const view = new PairView(root, options);
   view.update(doc, options.state);
   return {
@@ -40,7 +38,7 @@ class PairView {
     this.options = options;
     this.stage = null;
     this.set = null;
-    this.focus = new PairFocus({
+    this.focus = new WordFocus({
       grid: () => this.grid(),
       facts: () => this.facts(),
       stage: () => this.stage,
@@ -53,7 +51,7 @@ class PairView {
     root.evalignLines = () => drawnLines(this.stage);
   }
 
-  /** A new document; what of the state still fits is kept. */
+  /** Show a new document; what fits of the state stays. */
   update(doc, state = {}) {
     this.decoded = decodeAlignment(doc);
     this.doc = doc;
@@ -66,18 +64,18 @@ class PairView {
   }
 
   state() {
-    return pairStateDifference(this.doc, this.set);
+    return stateDifference(this.doc, this.set);
   }
 
-  /** The present state for another document; a pinned word stays pinned only in the same texts, cut the same way. */
+  /** The current state for another document; a word stays pinned only if both texts have the same tokens. */
   stateFor(next) {
     const pieces = (doc) => JSON.stringify([doc.candidate.pieces, doc.reference.pieces]);
     return pieces(next) === pieces(this.doc) ? this.state() : { ...this.state(), pinned: null };
   }
 
-  /** Shows a state as `state()` gives it; what it leaves out is the default. */
+  /** Show a state as `state()` gives it; what it leaves out is the default. */
   apply(state) {
-    this.set = pairState(this.doc, state);
+    this.set = completeState(this.doc, state);
     this.newStage();
     this.refresh();
   }
@@ -92,7 +90,7 @@ class PairView {
     this.root.replaceChildren();
   }
 
-  /** The page around the stage, once per document. */
+  /** Build the page around the stage, once per document. */
   build() {
     const change = (part) => this.change(part);
     const shown = {
@@ -108,8 +106,8 @@ class PairView {
     this.notice = flagNotice();
     this.switch = matchingSwitch(this.doc, change);
     this.compare = compareChoice(this.doc, change);
-    this.controls = pairControls(this.lowest(), change);
-    this.place = el("div", { class: "pair-place" });
+    this.controls = lineControls(this.lowest(), change);
+    this.stageBox = el("div", { class: "pair-place" });
     this.card = el("section", { class: "pair-card", tabindex: 0, role: "region", "aria-label": "The word in focus" });
     this.legend = el("div", {});
     this.changes = el("section", { class: "pair-section" });
@@ -117,7 +115,7 @@ class PairView {
     this.allScores = scoresTable(this.doc);
     this.table = matchTable(() => this.matches());
     this.heat?.stop();
-    this.heat = heatSection(
+    this.heat = heatmapSection(
       this.focus,
       () => ({ grid: this.grid(), view: this.facts() }),
       (open) => open !== this.set.heatmap && this.change({ heatmap: open }),
@@ -127,16 +125,16 @@ class PairView {
     const files = el("div", { class: "pair-files" }, fileButtons(shown, this.options.saving), this.recipe);
     const controls = el("div", { class: "pair-controls" }, this.compare.node, ...this.controls.nodes);
     const more = [...(this.options.more ?? []), this.allScores.node, this.table.node];
-    const layout = pairLayout(this.doc, this.options, {
+    const layout = pageLayout(this.doc, this.options, {
       notices: [this.notice.node],
-      first: [this.sentence, this.place, this.printed.node],
-      aside: [this.scores, this.switch.node, foldedOptions(controls, this.options.optionsPlace), this.card],
+      first: [this.sentence, this.stageBox, this.printed.node],
+      aside: [this.scores, this.switch.node, foldedOptions(controls, this.options.optionsContainer), this.card],
       below: [this.legend, this.changes, this.clauses.node, files, this.heat.node, ...more],
     });
     this.root.replaceChildren(layout);
   }
 
-  /** Where the slider of the threshold begins. */
+  /** The lower end of the threshold's slider. */
   lowest() {
     const lowest = this.decoded.matrix.reduce((low, value) => Math.min(low, value), 0);
     return Math.floor(lowest * 20) / 20;
@@ -144,16 +142,16 @@ class PairView {
 
   grid() {
     const key = this.set.subwords;
-    if (!this.grids.has(key)) this.grids.set(key, pairGrid(this.decoded, key));
+    if (!this.grids.has(key)) this.grids.set(key, makeGrid(this.decoded, key));
     return this.grids.get(key);
   }
 
-  /** The facts of one matching at the present level. */
+  /** The values of one matching for words or pieces, whichever are shown. */
   facts(name = this.set.matching) {
     const key = `${this.set.subwords} ${name}`;
     if (!this.views.has(key)) {
       const matching = this.doc.matchings.find((solved) => solved.name === name);
-      this.views.set(key, pairMatching(this.decoded, this.grid(), matching));
+      this.views.set(key, matchingFacts(this.decoded, this.grid(), matching));
     }
     return this.views.get(key);
   }
@@ -162,13 +160,13 @@ class PairView {
     return { decoded: this.decoded, grid: this.grid(), view: this.facts() };
   }
 
-  /** What decides which lines are drawn. */
+  /** The values that decide which lines are drawn. */
   shown() {
     const { set, changed } = this;
     return { set, changed, grid: this.grid(), view: this.facts(), long: this.stage.long };
   }
 
-  /** Which kinds of lines are drawn: prf, flow or changes. */
+  /** The kind of lines that are drawn: prf, flow or changes. */
   mode() {
     return this.changed ? "changes" : this.facts().matching.masses ? "flow" : "prf";
   }
@@ -201,10 +199,10 @@ class PairView {
       partner: (side, index) => focus.goToPartner(side, index),
       escape: () => focus.escape(),
     });
-    this.place.replaceChildren(this.stage.node);
+    this.stageBox.replaceChildren(this.stage.node);
   }
 
-  /** Updates everything but the texts of the stage. */
+  /** Update everything but the texts of the stage. */
   refresh() {
     const view = this.facts();
     const { scores, signature, flags, masses } = view.matching;
@@ -232,21 +230,21 @@ class PairView {
     this.changed = null;
     if (this.set.compare && this.set.compare !== this.set.matching) {
       const before = this.facts(this.set.compare);
-      this.changed = pairChanges(this.decoded, this.grid(), before, view);
+      this.changed = changesBetween(this.decoded, this.grid(), before, view);
       this.changes.replaceChildren(
         ...changesReport(this.grid().labels, before, view, this.changed, (side, token) => this.goToToken(side, token)),
       );
     }
     this.changes.hidden = this.changed === null;
-    this.sentence.textContent = pairSentence(this.mode(), view, this.set.compare, this.stage.long);
-    this.legend.replaceChildren(pairLegend(this.mode(), this.doc, this.set.topk));
+    this.sentence.textContent = viewSentence(this.mode(), view, this.set.compare, this.stage.long);
+    this.legend.replaceChildren(legendElement(this.mode(), this.doc, this.set.topk));
   }
 
   goToToken(side, token) {
-    this.focus.goTo(side, this.grid().place[side][token]);
+    this.focus.goTo(side, this.grid().unitOf[side][token]);
   }
 
-  /** Draws again in the colours of the theme. */
+  /** Redraw in the colours of the theme. */
   redraw() {
     this.stage.redraw();
     this.heat.draw();
@@ -257,28 +255,53 @@ class PairView {
     this.frame = requestAnimationFrame(() => this.repaint());
   }
 
-  /** Lines, dimming, card and heatmap frames for the present focus. */
+  /** Draw lines, dimming, card and heatmap frames of the current focus. */
   repaint() {
     const focus = this.focus.current();
     const lines = visibleLines(this.shown(), focus);
-    const beside = focus && besideWord(this.grid(), this.facts(), focus);
+    const beside = focus && labelBesideWord(this.grid(), this.facts(), focus);
     this.stage.paint({ lines, focus, lit: litUnits(lines, focus), beside });
     this.stage.select(this.focus.pinned());
     this.heat.highlight(focus);
     const pinned = this.focus.shownPinned();
-    this.card.replaceChildren(focus ? pairCard(this.matches(), focus, pinned) : cardHint(this.stage.long));
+    this.card.replaceChildren(focus ? cardContent(this.matches(), focus, pinned) : cardHint(this.stage.long));
   }
 
   /** The picture for files: with a pinned word its lines, else all lines, also where the page shows none. */
   picture(colours) {
     const focus = this.focus.pinned();
     const { halves, boxes } = this.stage;
-    const lines = everyLine(this.shown(), focus);
+    const lines = allLines(this.shown(), focus);
     const { about, ...entries } = legendEntries(this.mode(), this.doc);
     const legend = { ...entries, about: this.doc.meaningless ?? about };
     const seen = this.doc.meaningless ? greyColours(colours) : colours;
     const [view, { units }] = [this.facts(), this.grid()];
     const bounds = this.doc.similarity_bounds;
-    return pairPicture({ halves, boxes, view, units, lines, bounds, focused: focus !== null, legend, colours: seen });
+    return textsPicture({ halves, boxes, view, units, lines, bounds, focused: focus !== null, legend, colours: seen });
   }
+}
+
+/** The view's element; `parts` has lists of elements: notices, first, aside, below. */
+function pageLayout({ meaningless }, { standalone }, parts) {
+  return el(
+    "div",
+    { class: `pair${meaningless ? " meaningless" : ""}` },
+    standalone ? el("h1", { text: "Token matches" }) : null,
+    meaningless ? el("p", { class: "pair-notice", role: "note", text: meaningless }) : null,
+    ...parts.notices,
+    el(
+      "div",
+      { class: "pair-main" },
+      el("div", { class: "pair-first" }, ...parts.first),
+      el("div", { class: "pair-aside" }, ...parts.aside),
+      el("div", { class: "pair-more" }, ...parts.below),
+    ),
+  );
+}
+
+/** The folded options; null if the page has a container for them, which is filled instead. */
+function foldedOptions(controls, container) {
+  if (!container) return el("details", { class: "pair-options" }, el("summary", { text: "Options" }), controls);
+  container.replaceChildren(controls);
+  return null;
 }

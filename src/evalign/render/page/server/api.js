@@ -1,12 +1,14 @@
-// The requests of the page: each gives the parsed answer, or an Error with the server's message. Waits and asks again
-// while the server's queue is full.
+// Requests to the server: each returns the parsed answer, or throws an Error with the server's message; while the queue
+// of the server is full, it waits and tries again. Also metric specs as requests name them, and the HTML file of a
+// document.
 
-const API_TRIES = 5;
+const MAX_TRIES = 5;
+const DOCUMENT_SLOT = '{"evalign": "document"}';
 
-/** The calls of one server. */
+/** The requests of one server: functions of (body, signal) or (signal). */
 export function makeApi(base = "") {
-  const post = (path) => (body, signal) => apiCall(base + path, { method: "POST", body, signal });
-  const get = (path) => (signal) => apiCall(base + path, { method: "GET", signal });
+  const post = (path) => (body, signal) => call(base + path, { method: "POST", body, signal });
+  const get = (path) => (signal) => call(base + path, { method: "GET", signal });
   return {
     align: post("/api/align"),
     score: post("/api/score"),
@@ -14,7 +16,8 @@ export function makeApi(base = "") {
     resample: post("/api/resample"),
     idf: post("/api/idf"),
     specs: post("/api/specs"),
-    lstm: post("/api/lstm"),
+    /** Ask a request that an installed package added. */
+    plugged: (name, body, signal) => post(`/api/${name}`)(body, signal),
     likelihood: post("/api/likelihood"),
     metrics: get("/api/metrics"),
     models: get("/api/models"),
@@ -22,22 +25,22 @@ export function makeApi(base = "") {
   };
 }
 
-async function apiCall(url, { method, body = undefined, signal }) {
-  const request = { method, signal, credentials: "omit", cache: "no-store" };
+async function call(url, { method, body = undefined, signal }) {
+  const request = { method, signal, credentials: "same-origin", cache: "no-store" };
   if (body !== undefined) {
     request.body = JSON.stringify(body);
     request.headers = { "Content-Type": "application/json" };
   }
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await apiFetch(url, request);
+    const answer = await fetchAnswer(url, request);
     if (answer.ok) return answer.json();
-    const error = await apiError(answer);
-    if (answer.status !== 429 || attempt === API_TRIES) throw error;
-    await apiPause(Math.min(error.retryAfter || 1, 10) * 1000, signal);
+    const error = await serverError(answer);
+    if (answer.status !== 429 || attempt === MAX_TRIES) throw error;
+    await pause(Math.min(error.retryAfter || 1, 10) * 1000, signal);
   }
 }
 
-async function apiFetch(url, request) {
+async function fetchAnswer(url, request) {
   try {
     return await fetch(url, request);
   } catch (error) {
@@ -46,7 +49,7 @@ async function apiFetch(url, request) {
   }
 }
 
-async function apiError(answer) {
+async function serverError(answer) {
   let message = `The server answered ${answer.status} ${answer.statusText}.`;
   let code = "";
   try {
@@ -54,7 +57,7 @@ async function apiError(answer) {
     message = refusal.message || message;
     code = refusal.code || "";
   } catch {
-    // no JSON: the status says it
+    // no JSON: the status is the message
   }
   return Object.assign(new Error(message), {
     code,
@@ -63,7 +66,7 @@ async function apiError(answer) {
   });
 }
 
-function apiPause(milliseconds, signal) {
+function pause(milliseconds, signal) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, milliseconds);
     signal?.addEventListener(
@@ -75,4 +78,23 @@ function apiPause(milliseconds, signal) {
       { once: true },
     );
   });
+}
+
+/** The finished HTML text; `<` is escaped in the data, so that no text can end the element that holds it. */
+export async function htmlFile(doc) {
+  const kind = doc.format.replace("evalign.", "") + (doc.alignments?.rows.length ? "-pairs" : "");
+  const answer = await fetch(`/export/${kind}.html`, { credentials: "same-origin" });
+  if (!answer.ok) throw new Error(`The server has no shell for exports (${answer.status}).`);
+  const shell = await answer.text();
+  return shell.replace(DOCUMENT_SLOT, () => JSON.stringify(doc).replace(/</g, "\\u003c"));
+}
+
+/** The spec of a metric with some options, {name: value}. */
+export function specText(metric, options) {
+  const written = Object.entries(options).map(([name, value]) => `${name}=${specValue(value)}`);
+  return written.length ? `${metric}(${written.join(", ")})` : metric;
+}
+
+function specValue(value) {
+  return /^[^\s,()="\\]+$/.test(value) ? value : JSON.stringify(value);
 }

@@ -1,12 +1,14 @@
-// Controls that several views share: sliders, checkboxes, switches, selects, tables, pagers, the marks of a token, and
-// the notice of a document's flags. Out: elements.
+// Controls that several views share: sliders, checkboxes, radio buttons, selects, tables, pagers, the marks of a token,
+// and the notice of a document's flags.
 
 import { el } from "./dom.js";
 
-let controlCount = 0; // ids of labels must differ between two views in one page
-const CONTROL_FLAGS = {
-  empty: () => "a text has no tokens of its own",
-  truncated: (count) => `${count} ${count === 1 ? "token was" : "tokens were"} not read, the model takes no more`,
+let controlCount = 0; // makes ids unique if two views are in one page
+
+const FLAG_MEANINGS = {
+  empty: () => "a text has no tokens",
+  truncated: (count) =>
+    `${count} ${count === 1 ? "token was" : "tokens were"} not read: the text is longer than the model reads`,
   windowed: (count) => `long texts were read in ${count} windows`,
   "unknown-token": (count) => `${count} ${count === 1 ? "token is" : "tokens are"} not in the model's vocabulary`,
   "impossible-token": (count) => `${count} ${count === 1 ? "token has" : "tokens have"} the lowest value there is`,
@@ -16,40 +18,42 @@ const CONTROL_FLAGS = {
 export function flagNotice() {
   const node = el("p", { class: "pair-notice" });
   const show = (flags) => {
-    const said = Object.entries(flags).map(([name, count]) => `${name}: ${CONTROL_FLAGS[name]?.(count) ?? count}`);
-    node.hidden = !said.length;
-    node.textContent = said.join("; ");
+    const notes = Object.entries(flags).map(([name, count]) => `${name}: ${FLAG_MEANINGS[name]?.(count) ?? count}`);
+    node.hidden = !notes.length;
+    node.textContent = notes.join("; ");
   };
   return { node, show };
 }
 
-/** A labelled slider that says its value: `shown(value)` beside it, `change(value)` when it moves. */
-export function controlSlider(name, range, shown, change) {
-  const said = el("b", { "aria-hidden": "true" }); // no <output>: inside a label it would be labelled instead of the slider
-  const say = (value) => {
-    said.textContent = shown(value);
+/** A labelled slider: `shown(value)` is the text of its value, `change(value)` is called when it moves. */
+export function labelledSlider(name, range, shown, change) {
+  const valueText = el("b", { "aria-hidden": "true" }); // no <output>: inside a label it would be labelled instead of the slider
+  const showValue = (value) => {
+    valueText.textContent = shown(value);
     input.setAttribute("aria-valuetext", shown(value));
   };
   const moved = () => {
-    say(Number(input.value));
+    showValue(Number(input.value));
     change(Number(input.value));
   };
   const input = el("input", { type: "range", ...range, oninput: moved });
-  const node = el("label", { class: "pair-slider" }, el("span", {}, `${name} `, said), input);
+  const node = el("label", { class: "pair-slider" }, el("span", {}, `${name} `, valueText), input);
   const show = (value) => {
     input.value = value;
-    say(value);
+    showValue(value);
   };
   return { node, show };
 }
 
 /** A labelled checkbox. */
-export function controlCheck(name, change) {
+export function labelledCheckbox(name, change) {
   const input = el("input", { type: "checkbox", onchange: () => change(input.checked) });
   return { input, node: el("label", { class: "check" }, input, name) };
 }
 
-/** A closed <details> whose content, `make()`, is made when it is opened: a long table would delay the first picture. */
+/**
+ * A closed <details> whose content, `make()`, is made when it is opened: a long table would delay the first picture.
+ */
 export function foldedTable(title, make) {
   const body = el("div", {});
   const node = el("details", { class: "pair-table", ontoggle: () => fill() }, el("summary", { text: title }), body);
@@ -58,12 +62,12 @@ export function foldedTable(title, make) {
 }
 
 /**
- * A table that scrolls inside a focusable region. `text` has the places of the columns that hold words, not numbers;
+ * A table that scrolls inside a focusable region. `text` has the indices of columns with words, not numbers;
  * `label` names the region, `id` and `style` are the region's id and the table's class.
  */
 export function scrollTable(caption, columns, rows, { text = [0], label = caption, id = null, style = null } = {}) {
-  const head = columns.map((name, place) =>
-    el("th", { scope: "col", class: text.includes(place) ? "name" : null }, name),
+  const head = columns.map((name, index) =>
+    el("th", { scope: "col", class: text.includes(index) ? "name" : null }, name),
   );
   return el(
     "div",
@@ -91,7 +95,7 @@ export function markLines(marks) {
   );
 }
 
-/** A switch of few choices; returns {node, choose(value)}. */
+/** Radio buttons side by side; returns {node, choose(value)}. */
 export function choiceGroup(label, name, choices, onChoose) {
   controlCount += 1;
   const inputs = choices.map(([value]) =>
@@ -101,7 +105,7 @@ export function choiceGroup(label, name, choices, onChoose) {
     "fieldset",
     { class: "c-switch" },
     el("legend", { class: "out-of-sight", text: label }),
-    ...choices.map(([, text], place) => el("label", {}, inputs[place], el("span", { text }))),
+    ...choices.map(([, text], index) => el("label", {}, inputs[index], el("span", { text }))),
   );
   return {
     node,
@@ -132,7 +136,7 @@ export function labelledSelect(label, onChoose) {
   };
 }
 
-/** Buttons for the previous and next page and the place between them; returns {node, update(page, pages, text)}. */
+/** Buttons for the previous and next page with the position between them; returns {node, update(page, pages, text)}. */
 export function pager(label, onPage) {
   const where = el("span", { class: "c-where" });
   let page = 0;

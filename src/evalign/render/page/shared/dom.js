@@ -1,9 +1,12 @@
-// Helpers for the DOM: elements made from data (never from HTML text), the status region, downloads, theme colours.
+// Helpers for the DOM: elements made from data (never from HTML text), the status region, downloads, theme colours,
+// canvases.
 
-const ANNOUNCEMENT_TIME = 6000; // milliseconds that a message stays visible; screen readers can read it later, too
+const ANNOUNCEMENT_MILLISECONDS = 6000; // a message stays visible; screen readers can read it later, too
 let announcementTimer = 0;
 
-/** An element; keys beginning with "on" are listeners, `text` is its content, false and null attributes are left out. */
+/**
+ * An element; keys beginning with "on" are listeners, `text` is its content, false and null attributes are left out.
+ */
 export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [key, value] of Object.entries(attributes)) {
@@ -24,7 +27,9 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Shows a message in the status line of the page's header, which screen readers speak; a file has it for these only. */
+/**
+ * Show a message in the header's status line, which screen readers speak; in exported files the line is for them only.
+ */
 export function announce(text) {
   let region = document.getElementById("status");
   if (!region) {
@@ -34,16 +39,18 @@ export function announce(text) {
   region.textContent = text;
   region.classList.remove("read");
   clearTimeout(announcementTimer);
-  announcementTimer = setTimeout(() => region.classList.add("read"), ANNOUNCEMENT_TIME);
+  announcementTimer = setTimeout(() => region.classList.add("read"), ANNOUNCEMENT_MILLISECONDS);
 }
 
-/** Says which control of a part of the page has the focus, so that its successor can be found; "" if none has. */
+/**
+ * A key of the control with the focus inside `root`, by which `focusAgain` finds its successor; "" if there is none.
+ */
 export function focusKey(root) {
   const node = document.activeElement;
   return root.contains(node) && node !== root ? controlKey(node) : "";
 }
 
-/** Gives the focus to the control with this key after the part was drawn anew. */
+/** Focus the control with this key after the part was redrawn. */
 export function focusAgain(root, key) {
   if (!key || root.contains(document.activeElement)) return;
   const same = [...root.querySelectorAll("button, input, select, summary, [tabindex]")].find(
@@ -52,7 +59,7 @@ export function focusAgain(root, key) {
   same?.focus({ preventScroll: true });
 }
 
-/** A control by what it is and does: radio buttons and boxes by their value, others by their label. */
+/** The key of a control: radio buttons by their value, others by their label. */
 function controlKey(node) {
   const label =
     node.type === "radio"
@@ -61,7 +68,7 @@ function controlKey(node) {
   return [node.tagName, node.type ?? "", label ?? node.className].join(" ");
 }
 
-/** Saves a file under a name, as a download. */
+/** Save a file under a name, as a download. */
 export function download(name, blob) {
   const link = el("a", { href: URL.createObjectURL(blob), download: name });
   document.body.append(link);
@@ -70,12 +77,12 @@ export function download(name, blob) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
 
-/** The value of a custom property such as "--ink", as the theme has it now. */
+/** The value of a custom property such as "--ink" in the current theme. */
 export function themeColour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** Colours of the "light" or "dark" theme, whatever the page has now: a function from names to values. */
+/** Colours of the "light" or "dark" theme, whatever the current one is: a function from names to values. */
 export function paletteColours(theme) {
   const id = `${theme}-colours`;
   if (!document.getElementById(id)) document.body.append(el("span", { id, class: id, hidden: true }));
@@ -83,7 +90,7 @@ export function paletteColours(theme) {
   return (name) => style.getPropertyValue(name).trim();
 }
 
-/** Calls back when the theme changes, by the system or by the page; returns a function that stops that. */
+/** Call back when the theme changes, by the system or by the page; returns a function that stops that. */
 export function onTheme(callback) {
   const query = matchMedia("(prefers-color-scheme: dark)");
   const observer = new MutationObserver(callback);
@@ -93,4 +100,16 @@ export function onTheme(callback) {
     query.removeEventListener("change", callback);
     observer.disconnect();
   };
+}
+
+/** A canvas as sharp as the screen, cleared, in CSS pixels of the page. */
+export function sharpContext(canvas, size) {
+  const ratio = globalThis.devicePixelRatio || 1;
+  const [width, height] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, size.width, size.height);
+  return context;
 }

@@ -2,7 +2,7 @@
 // browsers do not send fragments to servers. Of a fragment that cannot be read the page says why.
 
 const FRAGMENT_KEY = "v1=";
-const FRAGMENT_LIMIT = 60000; // longer addresses are cut by mail programs and some servers' logs
+const MAX_FRAGMENT_LETTERS = 60000; // longer addresses are cut by mail programs and some servers' logs
 
 /** The state in the address; null if there is none. */
 export function readFragment() {
@@ -24,15 +24,15 @@ export function fragmentProblem() {
   if (version === undefined || readFragment()) return "";
   if (!location.hash.startsWith(`#${FRAGMENT_KEY}`))
     return `This link was made by another version of evalign (v${version}), which this page cannot read.`;
-  return "This link is damaged, perhaps cut on its way: it does not say what to show. Ask for it again, whole.";
+  return "This link is damaged or incomplete and cannot be read. Ask for the complete link.";
 }
 
-/** Puts a state into the address, with `step` as a new entry of the history; returns false if it is too long. */
+/** Put a state into the address, with `step` as a new entry of the history; returns false if it is too long. */
 export function writeFragment(state, step = false) {
   const bytes = new TextEncoder().encode(JSON.stringify(state));
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   const text = btoa(binary).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
-  const fits = text.length <= FRAGMENT_LIMIT;
+  const fits = text.length <= MAX_FRAGMENT_LETTERS;
   try {
     history[step ? "pushState" : "replaceState"](null, "", fits ? `#${FRAGMENT_KEY}${text}` : "#");
   } catch {

@@ -1,11 +1,11 @@
-// The choice of metrics: common ones as boxes, others as specs, IDF from the file, the model where there are several.
-// In: the server's list of metrics and models. Out: specs such as `bertscore(idf=references)`.
+// The choice of metrics for a file: common ones as boxes, others as specs, IDF from the file, the model where there are
+// several.
 
+import { specText } from "../server/api.js";
 import { labelledSelect } from "../shared/controls.js";
 import { el } from "../shared/dom.js";
-import { writtenSpec } from "../shared/spec.js";
 
-const METRICS_COMMON = [
+const COMMON_METRICS = [
   "evalign",
   "bertscore",
   "lisascore",
@@ -21,24 +21,24 @@ const METRICS_COMMON = [
   "sari",
   "fkgl",
 ];
-const METRICS_CHOSEN = ["bertscore", "rougeL", "chrf"];
+const PRESELECTED_METRICS = ["bertscore", "rougeL", "chrf"];
 
-/** Controls; returns {node, specs(), available(what the rows have)}. */
+/** The controls; returns {node, specs(), available({references, sources}: whether rows have them)}. */
 export function metricChoice(options) {
-  const known = options.metrics();
-  const common = METRICS_COMMON.map((name) => known.find((metric) => metric.name === name)).filter(Boolean);
+  const served = options.metrics();
+  const common = COMMON_METRICS.map((name) => served.find((metric) => metric.name === name)).filter(Boolean);
   const boxes = common.map((metric) => {
     const box = el("input", { type: "checkbox", value: metric.name });
-    box.checked = METRICS_CHOSEN.includes(metric.name);
+    box.checked = PRESELECTED_METRICS.includes(metric.name);
     return box;
   });
   const notes = common.map(() => el("small", {}));
-  const labels = common.map((metric, place) =>
+  const labels = common.map((metric, index) =>
     el(
       "label",
       { class: "check u-metric", title: metric.about },
-      boxes[place],
-      el("span", {}, el("strong", { text: metric.name }), notes[place]),
+      boxes[index],
+      el("span", {}, el("strong", { text: metric.name }), notes[index]),
     ),
   );
   const models = (options.models ?? []).map((model) => [model.name, model.label ?? model.name]);
@@ -60,7 +60,7 @@ export function metricChoice(options) {
       chosen.model = model.select.value;
     }
     if (idf.checked && optionOf(metric, "idf")) chosen.idf = "references";
-    return writtenSpec(metric.name, chosen);
+    return specText(metric.name, chosen);
   }
   return {
     node: el(
@@ -91,7 +91,7 @@ export function metricChoice(options) {
     ),
     specs: () => [
       ...new Set([
-        ...common.filter((_metric, place) => boxes[place].checked && !boxes[place].disabled).map(spec),
+        ...common.filter((_metric, index) => boxes[index].checked && !boxes[index].disabled).map(spec),
         ...others.value
           .split("\n")
           .map((line) => line.trim())
@@ -99,11 +99,11 @@ export function metricChoice(options) {
       ]),
     ],
     available(has) {
-      common.forEach((metric, place) => {
+      common.forEach((metric, index) => {
         const lacking = metric.needs.filter((need) => has[need] === false);
         const why = metric.reason || (lacking.length && `needs ${lacking.join(" and ")}, which no row has`);
-        boxes[place].disabled = Boolean(why);
-        notes[place].textContent = why ? `Not possible: ${why}` : metric.about.replace(/\s*\(.*$/, "");
+        boxes[index].disabled = Boolean(why);
+        notes[index].textContent = why ? `Not possible: ${why}` : metric.about.replace(/\s*\(.*$/, "");
       });
     },
   };

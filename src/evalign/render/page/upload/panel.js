@@ -1,27 +1,25 @@
-// Opening a file: choose or drop it, say which column is what, choose metrics, score with progress and cancel. The file
-// is read in the browser; only rows go to the page's own server. In: {api, limits, version, models, metrics(),
-// onCorpus(doc, file name), onAlignment(doc) where a saved pair can be shown, onFile(name) when a file is chosen,
-// onRunning(whether rows are being scored)}.
+// The panel that opens a file: choose or drop it, assign the columns, choose metrics, score with progress and cancel.
+// The file is read in the browser; only its rows go to the page's own server.
 
 import { announce, el } from "../shared/dom.js";
-import { countOf, countText } from "../shared/number_text.js";
-import { columnMapping, previewTable } from "./column_choice.js";
-import { guessColumns, rowsFrom } from "./columns.js";
+import { countOf, countText } from "../shared/format.js";
+import { columnMapping, guessColumns, previewTable, rowsFrom, separatorChoice } from "./columns.js";
 import { metricChoice } from "./metric_choice.js";
-import { progressBar } from "./progress_bar.js";
 import { readRecords } from "./read_file.js";
-import { readingChoice } from "./reading_choice.js";
 import { scoredCorpus } from "./scoring.js";
 
-const UPLOAD_SHOWN_PROBLEMS = 20;
-const UPLOAD_EXAMPLE = '{"system": "A", "candidate": "It opened on Saturday.", "references": ["It did open."]}';
+const MAX_LISTED_PROBLEMS = 20;
+const EXAMPLE_ROW = '{"system": "A", "candidate": "It opened on Saturday.", "references": ["It did open."]}';
 
-/** Draws the panel. */
-export function uploadPanel(root, options) {
+/**
+ * Draw the panel; `options` are {api, limits, version, models, metrics(), onCorpus(doc, file name), onAlignment(doc) if
+ * a saved pair can be shown, onFile(name) when a file is chosen, onRunning(whether rows are being scored)}.
+ */
+export function createPanel(root, options) {
   const steps = el("div", {});
   const alert = el("p", { class: "error", role: "alert", hidden: true });
   const reading = progressBar("Reading the file");
-  let running = null; // the AbortController of what is read or scored now; a later file or run replaces it
+  let running = null; // the AbortController of the current reading or scoring; a later one replaces it
 
   const input = el("input", {
     type: "file",
@@ -66,14 +64,14 @@ export function uploadPanel(root, options) {
           "have them, a source, the name of the system and a human rating. You choose the columns in the next step. " +
           "As JSONL, a row looks like this:",
       }),
-      el("p", {}, el("code", { text: UPLOAD_EXAMPLE })),
+      el("p", {}, el("code", { text: EXAMPLE_ROW })),
     ),
   );
   root.replaceChildren(
     el("section", { class: "panel upload", "aria-label": "Open a file" }, drop, reading.node, alert, steps),
   );
 
-  /** Aborts what runs; returns the AbortController of what runs from now on. */
+  /** Abort the current task; returns the AbortController of the next one. */
   function begun() {
     running?.abort();
     options.onRunning?.(false);
@@ -81,8 +79,8 @@ export function uploadPanel(root, options) {
     return running;
   }
 
-  /** Reads a file; again, with what the reader said of it and the control that said it, which gets the focus back. */
-  async function open(file, said = {}, asking = null) {
+  /** Read a file; a second time with the reader's `choices`, and the id of the control that gets the focus back. */
+  async function open(file, choices = {}, asking = null) {
     const control = begun();
     if (!asking) options.onFile?.(file.name);
     const read = (share) => {
@@ -92,7 +90,7 @@ export function uploadPanel(root, options) {
     steps.replaceChildren();
     read(0);
     try {
-      const table = await readRecords(file, read, control.signal, said);
+      const table = await readRecords(file, read, control.signal, choices);
       control.signal.throwIfAborted();
       reading.hide();
       if (table.document) openDocument(file, table.document);
@@ -123,7 +121,7 @@ export function uploadPanel(root, options) {
     alert.hidden = false;
   }
 
-  /** The second step: what the columns are, what the first rows look like, which metrics. */
+  /** The second step: columns, a preview of the rows, metrics. */
   function mapColumns(file, table, asking) {
     const mapping = columnMapping(table.columns, guessColumns(table.columns, table.header), checked);
     const preview = el("div", {});
@@ -136,14 +134,14 @@ export function uploadPanel(root, options) {
     const fields = el(
       "fieldset",
       { "aria-label": "Columns and metrics" },
-      readingChoice(table, (said, control) => open(file, said, control)),
+      separatorChoice(table, (choices, control) => open(file, choices, control)),
       mapping.node,
       problems,
       preview,
       metrics.node,
       el("div", { class: "row u-start" }, start),
     );
-    let made = null; // the rows under the mapping that is chosen now
+    let made = null; // the rows under the current mapping
     const form = el(
       "form",
       {
@@ -210,7 +208,7 @@ export function uploadPanel(root, options) {
         });
         if (running !== control) return;
         options.onCorpus(doc, file.name);
-        folded.open = false; // the results stand below
+        folded.open = false; // the results are below
         folded.firstChild.focus();
         const missing = made.rows.length - doc.rows.length;
         announce(
@@ -238,7 +236,7 @@ export function uploadPanel(root, options) {
 
 function problemList(problems) {
   if (!problems.length) return [];
-  const shown = problems.slice(0, UPLOAD_SHOWN_PROBLEMS);
+  const shown = problems.slice(0, MAX_LISTED_PROBLEMS);
   return [
     el(
       "details",
@@ -253,4 +251,58 @@ function problemList(problems) {
         : null,
     ),
   ];
+}
+
+/**
+ * The progress of a long task: bar, count, time left, button to cancel; announced at every tenth only. Returns {node,
+ * show(done, total, words, onCancel), begin(total, onCancel), advance(done), say(words), hide()}.
+ */
+function progressBar(label) {
+  const bar = el("progress", { "aria-label": label, max: 1, value: 0 });
+  const words = el("span", { class: "u-progress-words" });
+  const cancel = el("button", { type: "button", text: "Cancel" });
+  const node = el("div", { class: "u-progress", hidden: true }, bar, words, cancel);
+  let total = 1;
+  let began = 0;
+  let spoken = 0;
+  let onCancel = () => {};
+  cancel.addEventListener("click", () => onCancel());
+  function show(done, all, text, stop) {
+    node.hidden = false;
+    bar.max = all;
+    bar.value = done;
+    words.textContent = text;
+    onCancel = stop;
+  }
+  return {
+    node,
+    show,
+    begin(count, stop) {
+      [total, began, spoken] = [count, performance.now(), 0];
+      show(0, total, `0 of ${countText(total)} rows`, stop);
+      cancel.focus();
+    },
+    advance(done) {
+      bar.value = done;
+      const left = (((performance.now() - began) / done) * (total - done)) / 1000;
+      const rest = done < total ? `, ${durationText(left)} left` : "";
+      words.textContent = `${countText(done)} of ${countText(total)} rows${rest}`;
+      const tenth = Math.floor((done / total) * 10);
+      if (tenth > spoken) announce(words.textContent);
+      spoken = tenth;
+    },
+    say(text) {
+      words.textContent = text;
+      announce(text);
+    },
+    hide: () => {
+      node.hidden = true;
+    },
+  };
+}
+
+function durationText(seconds) {
+  if (seconds < 60) return `about ${Math.max(1, Math.round(seconds))} s`;
+  if (seconds < 5400) return `about ${Math.round(seconds / 60)} min`;
+  return `about ${(seconds / 3600).toFixed(1)} h`;
 }

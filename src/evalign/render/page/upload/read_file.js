@@ -1,14 +1,13 @@
 // Reads a chosen file as records, slice by slice, UTF-8 only: JSONL, CSV, TSV, a JSON list, or a document that the page
-// saved. In: a File, and what the reader of the page has said of it. Out: {kind, unit, delimiter, header, columns, records,
-// problems} or {document}.
+// saved. CSV is RFC 4180: quotes, doubled quotes, line breaks inside fields, CRLF, LF or CR; a line that cannot be read
+// is an error of its own, and reading goes on after it.
 
-import { usualNames } from "./column_names.js";
-import { csvReader, guessDelimiter, jsonlReader } from "./csv_reader.js";
-import { checkedDocument, isDocument } from "./saved_document.js";
+import { checkedDocument, isDocument } from "../shared/document.js";
+import { usualNameCount } from "./columns.js";
 
-const UPLOAD_LIMIT = 100 * 2 ** 20; // bytes; the rows of such a file fit into the memory of a browser tab
-const UPLOAD_SLICE = 2 ** 22;
-const UPLOAD_NAMES = new Map([
+const MAX_FILE_BYTES = 100 * 2 ** 20; // the rows of such a file fit into the memory of a browser tab
+const SLICE_BYTES = 2 ** 22;
+const FILE_TYPES = new Map([
   ["jsonl", "jsonl"],
   ["ndjson", "jsonl"],
   ["json", "json"],
@@ -16,30 +15,37 @@ const UPLOAD_NAMES = new Map([
   ["tsv", "tsv"],
   ["tab", "tsv"],
 ]);
+const DELIMITERS = [",", "\t", ";", "|"];
+const GUESSED_LINES = 20; // of the file, from which the separator is guessed
+const FIELD_START = 0; // at the start of a field
+const PLAIN_FIELD = 1;
+const QUOTED_FIELD = 2;
+const QUOTE_CLOSED = 3; // after a quote inside a quoted field: the end of the field, or the first half of a doubled quote
+const BROKEN_LINE = 4; // to the end of the line
 
 /**
- * Reads a file; `onProgress(share)` from 0 to 1. Throws an Error with a sentence if nothing can be read at all. `said` may
- * have the `delimiter` of separated values, and as `header` whether their first line names the columns; what it does not
- * say is guessed. The table's `header` is null where nobody knows: then the first line is read as a row.
+ * Read a file; `onProgress(share)` from 0 to 1. Throws an Error with a sentence if nothing can be read at all. `choices` may
+ * have the `delimiter` of separated values, and as `header` whether their first line names the columns; what they do not
+ * say is guessed. The table's `header` is null if neither is clear: then the first line is read as a row.
  * @returns {Promise<any>}
  */
-export async function readRecords(file, onProgress = (_share) => {}, signal = undefined, said = {}) {
-  if (file.size > UPLOAD_LIMIT) {
+export async function readRecords(file, onProgress = (_share) => {}, signal = undefined, choices = {}) {
+  if (file.size > MAX_FILE_BYTES) {
     throw new Error(
       `${file.name} has ${Math.round(file.size / 2 ** 20)} MB; this page reads up to ` +
-        `${UPLOAD_LIMIT / 2 ** 20} MB. For more, use the command line: evalign score ${file.name} -m bertscore`,
+        `${MAX_FILE_BYTES / 2 ** 20} MB. For more, use the command line: evalign score ${file.name} -m bertscore`,
     );
   }
   const head = await sliceText(file, 0, 4096);
-  const kind = UPLOAD_NAMES.get(file.name.split(".").pop().toLowerCase()) ?? (/^\s*[{[]/.test(head) ? "json" : "csv");
+  const kind = FILE_TYPES.get(file.name.split(".").pop().toLowerCase()) ?? (/^\s*[{[]/.test(head) ? "json" : "csv");
   if (kind === "json" || (kind === "jsonl" && head.startsWith('{"format"'))) {
     const whole = wholeJson(await decodedFile(file, signal));
     if (whole) return whole;
   }
   const separated = kind === "csv" || kind === "tsv";
-  const delimiter = said.delimiter ?? guessDelimiter(head, kind === "tsv" ? "\t" : ",");
+  const delimiter = choices.delimiter ?? guessDelimiter(head, kind === "tsv" ? "\t" : ",");
   const reader = separated ? csvReader(delimiter) : jsonlReader();
-  const table = separated ? separatedTable(said.header) : objectTable();
+  const table = separated ? separatedTable(choices.header) : objectTable();
   for await (const { text, share } of decodedSlices(file, signal)) {
     table.take(reader.push(text));
     onProgress(share);
@@ -48,21 +54,9 @@ export async function readRecords(file, onProgress = (_share) => {}, signal = un
   return { kind: separated ? "csv" : "jsonl", unit: "line", delimiter: separated ? delimiter : null, ...table.done() };
 }
 
-/** Where a record stands, for people: "line 3", or "entry 3" of a JSON list. */
-export function recordPlace(table, line) {
-  return `${table.unit} ${line}`;
-}
-
-/** The value of a column in a record; undefined if it has none. */
-export function recordValue(table, record, column) {
-  if (table.kind !== "csv") return Object.hasOwn(record.value, column) ? record.value[column] : undefined;
-  const place = table.columns.indexOf(column);
-  return place < 0 ? undefined : record.cells[place];
-}
-
-function separatedTable(said) {
+function separatedTable(hasHeader) {
   let columns = null;
-  let header = said ?? null;
+  let header = hasHeader ?? null;
   const records = [];
   const problems = [];
   return {
@@ -71,12 +65,15 @@ function separatedTable(said) {
         const place = `line ${record.line}`;
         if (record.error) problems.push({ place, message: record.error });
         else if (columns === null) {
-          if (header === null && usualNames(record.cells)) header = true;
+          if (header === null && usualNameCount(record.cells)) header = true;
           columns = distinctNames(header ? record.cells : record.cells.map(() => ""));
           if (!header) records.push(record);
         } else if (record.cells.length !== columns.length) {
           const first = header ? "header" : "first line";
-          problems.push({ place, message: `${fieldCount(record.cells.length)}, the ${first} has ${columns.length}` });
+          problems.push({
+            place,
+            message: `${fieldCount(record.cells.length)}, the ${first} has ${columns.length}`,
+          });
         } else records.push(record);
       }
     },
@@ -102,7 +99,7 @@ function objectTable(unit = "line") {
   };
 }
 
-/** A list of objects, or a document; nothing if the text is neither (it may still be JSON lines). */
+/** The table of a JSON list, or a document; null if the text is neither (it may still be JSON lines). */
 function wholeJson(text) {
   let value;
   try {
@@ -114,10 +111,10 @@ function wholeJson(text) {
   if (!Array.isArray(value)) return null;
   const table = objectTable("entry");
   table.take(
-    value.map((record, place) =>
+    value.map((record, index) =>
       record !== null && typeof record === "object" && !Array.isArray(record)
-        ? { line: place + 1, value: record }
-        : { line: place + 1, error: "expected a JSON object" },
+        ? { line: index + 1, value: record }
+        : { line: index + 1, error: "expected a JSON object" },
     ),
   );
   return { kind: "jsonl", unit: "entry", delimiter: null, ...table.done() };
@@ -129,26 +126,26 @@ async function decodedFile(file, signal) {
   return parts.join("");
 }
 
-/** The text in slices; a byte that is no UTF-8 is named by its line. */
+/** The text in slices; throws an Error with the line of a byte that is not UTF-8. */
 async function* decodedSlices(file, signal) {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let line = 1;
-  for (let start = 0; start < file.size; start += UPLOAD_SLICE) {
+  for (let start = 0; start < file.size; start += SLICE_BYTES) {
     signal?.throwIfAborted();
-    const stop = Math.min(start + UPLOAD_SLICE, file.size);
+    const stop = Math.min(start + SLICE_BYTES, file.size);
     const bytes = new Uint8Array(await file.slice(start, stop).arrayBuffer());
     let text;
     try {
       text = decoder.decode(bytes, { stream: stop < file.size });
     } catch {
-      throw new Error(notUtf8(file, bytes, line, start));
+      throw new Error(encodingProblem(file, bytes, line, start));
     }
     for (const byte of bytes) if (byte === 10) line += 1;
     yield { text, share: stop / file.size };
   }
 }
 
-function notUtf8(file, bytes, line, start) {
+function encodingProblem(file, bytes, line, start) {
   const utf16 = start === 0 && ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff));
   if (utf16) return `${file.name} is UTF-16, not UTF-8; save it as UTF-8 and open it again.`;
   let at = line;
@@ -175,8 +172,8 @@ async function sliceText(file, start, stop) {
 
 function distinctNames(cells) {
   const seen = new Map();
-  return cells.map((cell, place) => {
-    const name = cell.trim() || `column ${place + 1}`;
+  return cells.map((cell, index) => {
+    const name = cell.trim() || `column ${index + 1}`;
     const times = (seen.get(name) ?? 0) + 1;
     seen.set(name, times);
     return times > 1 ? `${name} (${times})` : name;
@@ -185,4 +182,195 @@ function distinctNames(cells) {
 
 function fieldCount(count) {
   return `${count} ${count === 1 ? "field" : "fields"}`;
+}
+
+/** Read separated values: `push(text)` and at last `end()` give the records that are complete by then. */
+export function csvReader(delimiter = ",") {
+  let state = FIELD_START;
+  let field = "";
+  let cells = [];
+  let line = 1;
+  let first = 1; // the line where the record began
+  let afterReturn = false;
+  let error = "";
+  let records = [];
+
+  function endField() {
+    cells.push(field);
+    field = "";
+    state = FIELD_START;
+  }
+
+  function endRecord() {
+    const blank = state === FIELD_START && !cells.length && field === "";
+    if (state === BROKEN_LINE) records.push({ line: first, error });
+    else if (!blank) {
+      endField();
+      records.push({ line: first, cells });
+    }
+    cells = [];
+    field = "";
+    state = FIELD_START;
+  }
+
+  function newLine(sign) {
+    if (sign === "\n" && afterReturn) {
+      afterReturn = false;
+      first = line;
+      return;
+    }
+    endRecord();
+    line += 1;
+    first = line;
+    afterReturn = sign === "\r";
+  }
+
+  /** The end of the run of ordinary characters that begins here. */
+  function plainEnd(text, start) {
+    for (let index = start; index < text.length; index += 1) {
+      const sign = text[index];
+      if (sign === delimiter || sign === "\n" || sign === "\r") return index;
+    }
+    return text.length;
+  }
+
+  function quotedEnd(text, start) {
+    const stop = text.indexOf('"', start);
+    return stop < 0 ? text.length : stop;
+  }
+
+  function take(text) {
+    for (let index = 0; index < text.length;) {
+      const sign = text[index];
+      if (state === QUOTED_FIELD) {
+        const stop = quotedEnd(text, index);
+        const run = text.slice(index, stop);
+        line += lineBreaks(run, afterReturn);
+        if (run) afterReturn = run.endsWith("\r");
+        field += run;
+        if (stop < text.length) {
+          state = QUOTE_CLOSED;
+          afterReturn = false;
+        }
+        index = stop + 1;
+        continue;
+      }
+      if (sign === "\n" || sign === "\r") {
+        newLine(sign);
+        index += 1;
+        continue;
+      }
+      afterReturn = false;
+      if (state === BROKEN_LINE) index = Math.max(plainEnd(text, index), index + 1);
+      else if (sign === delimiter) {
+        endField();
+        index += 1;
+      } else if (state === QUOTE_CLOSED && sign === '"') {
+        field += '"';
+        state = QUOTED_FIELD;
+        index += 1;
+      } else if (state === QUOTE_CLOSED) {
+        state = BROKEN_LINE;
+        error = `after the closing quote of field ${cells.length + 1} a delimiter or the end of the line must follow`;
+      } else if (state === FIELD_START && sign === '"') {
+        state = QUOTED_FIELD;
+        index += 1;
+      } else {
+        const stop = plainEnd(text, index);
+        field += text.slice(index, stop);
+        state = PLAIN_FIELD;
+        index = stop;
+      }
+    }
+  }
+
+  function complete() {
+    const complete = records;
+    records = [];
+    return complete;
+  }
+
+  return {
+    push(text) {
+      take(text);
+      return complete();
+    },
+    end() {
+      if (state === QUOTED_FIELD) {
+        state = BROKEN_LINE;
+        error = "a quote that opens here is never closed, so the rest of the file could not be read";
+      }
+      if (state !== FIELD_START || cells.length || field) endRecord();
+      return complete();
+    },
+  };
+}
+
+/** Read JSON lines; every record is an object, NaN and Infinity are errors as in the standard. */
+export function jsonlReader() {
+  let rest = "";
+  let line = 0;
+  function records(lines) {
+    const complete = [];
+    for (const text of lines) {
+      line += 1;
+      if (text.trim() !== "") complete.push({ line, ...jsonRecord(text) });
+    }
+    return complete;
+  }
+  return {
+    push(text) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop();
+      return records(lines);
+    },
+    end() {
+      const last = rest;
+      rest = "";
+      return records([last]);
+    },
+  };
+}
+
+/** The delimiter under which a file's first lines look most like a table: its header has usual names, its
+    lines have equally many fields, and many that do not begin with a space, as words behind a comma do. `usual` wins if
+    nothing speaks for another. */
+export function guessDelimiter(head, usual = ",") {
+  const signs = [usual, ...DELIMITERS.filter((sign) => sign !== usual)];
+  const rated = signs.map((sign) => {
+    const records = firstRecords(head, sign);
+    const first = records[0] ?? [];
+    const alike = records.filter((cells) => cells.length === first.length).length / (records.length || 1);
+    const tight = first.slice(1).filter((cell) => !cell.startsWith(" ")).length;
+    return { sign, merits: first.length > 1 ? [usualNameCount(first), Math.floor(4 * alike), tight] : [0, 0, 0] };
+  });
+  return rated.reduce((best, tried) => {
+    const index = tried.merits.findIndex((merit, at) => merit !== best.merits[at]);
+    return index >= 0 && tried.merits[index] > best.merits[index] ? tried : best;
+  }).sign;
+}
+
+/** The fields of the first lines, none where a line cannot be read; the last one may have been cut off. */
+function firstRecords(head, delimiter) {
+  const reader = csvReader(delimiter);
+  const whole = reader.push(head);
+  const records = whole.length > 1 ? whole : [...whole, ...reader.end()];
+  return records.slice(0, GUESSED_LINES).map((record) => record.cells ?? []);
+}
+
+function jsonRecord(text) {
+  try {
+    const value = JSON.parse(text);
+    if (value !== null && typeof value === "object" && !Array.isArray(value)) return { value };
+    const kind = Array.isArray(value) ? "a list" : value === null ? "null" : `a ${typeof value}`;
+    return { error: `expected a JSON object, found ${kind}` };
+  } catch (error) {
+    return { error: `not JSON (${error.message})` };
+  }
+}
+
+/** Line breaks in a quoted run: CRLF is one, also where its halves came in two pieces. */
+function lineBreaks(run, afterReturn) {
+  const breaks = run.match(/\r\n|\r|\n/g)?.length ?? 0;
+  return afterReturn && run.startsWith("\n") ? breaks - 1 : breaks;
 }

@@ -1,17 +1,21 @@
-// The results of the last run above the corpus view: whose they are, since when, and a button that forgets them. They are
-// kept in the browser and shown again after a reload; where that fails, the reader is warned before the page is left.
+// The results of the last run above the corpus view: the file's name, the time, a button that deletes them. They are
+// saved in this browser (IndexedDB, under the page's own address only) and restored after a reload; where that fails,
+// the page asks before it is left.
 
+import { checkedDocument } from "../shared/document.js";
 import { announce, el } from "../shared/dom.js";
-import { forgetRun, keepRun, keptRun } from "./kept_run.js";
-import { checkedDocument } from "./saved_document.js";
 
-/** Controls above the view; `draw(doc)` draws a run's document, `clear()` takes it away. */
-export function runResults(head, { draw, clear }) {
+const DATABASE = "evalign";
+const STORE = "runs";
+const LAST_RUN_KEY = "last";
+
+/** The heading and button above the corpus view; `draw(doc)` draws a run's document, `clear()` removes it. */
+export function createResults(head, { draw, clear }) {
   let shown = null; // {name, when, doc}
-  let unkept = false;
+  let unsaved = false;
   let busy = false;
   addEventListener("beforeunload", (event) => {
-    if (busy || unkept) event.preventDefault(); // the browser asks whether to leave
+    if (busy || unsaved) event.preventDefault(); // the browser asks whether to leave
   });
 
   function say(note) {
@@ -20,39 +24,39 @@ export function runResults(head, { draw, clear }) {
     return head.replaceChildren(
       el("h2", {}, "Scores of ", el("bdi", { text: shown.name })),
       el("p", { class: "soft", text: note }),
-      el("button", { type: "button", text: "Forget these scores", onclick: forget }),
+      el("button", { type: "button", text: "Delete these scores", onclick: deleteScores }),
     );
   }
 
-  async function forget() {
+  async function deleteScores() {
     shown = null;
-    unkept = false;
+    unsaved = false;
     clear();
     say("");
     document.getElementById("u-file")?.focus(); // the button is gone
-    await forgetRun().catch(() => {});
-    announce("The scores were forgotten.");
+    await deleteRun().catch(() => {});
+    announce("The scores were deleted.");
   }
 
   return {
-    /** Shows a finished run, and keeps it. */
+    /** Show a finished run, and save it. */
     async show(doc, name) {
       const run = { name, when: new Date().toISOString(), doc };
       shown = run;
       draw(doc);
       say("");
       try {
-        await keepRun(run);
-        unkept = false;
-        if (shown === run) say("Kept in this browser until they are forgotten or others take their place.");
+        await saveRun(run);
+        unsaved = false;
+        if (shown === run) say("Saved in this browser until you delete them or score another file.");
       } catch {
-        unkept = true;
-        if (shown === run) say("This browser cannot keep them: save them before you reload or close the page.");
+        unsaved = true;
+        if (shown === run) say("This browser cannot save them: save a file before you reload or close the page.");
       }
     },
-    /** Shows the run that was kept by an earlier visit; whether there was one. */
+    /** Show the run that an earlier visit saved; returns whether there was one. */
     async restore() {
-      const run = await keptRun();
+      const run = await savedRun();
       if (shown || !run) return Boolean(shown);
       try {
         checkedDocument(run.doc);
@@ -61,17 +65,65 @@ export function runResults(head, { draw, clear }) {
       }
       shown = run;
       draw(run.doc);
-      say(`Restored: scored on ${new Date(run.when).toLocaleString()}, kept in this browser.`);
+      say(`Restored: scored on ${new Date(run.when).toLocaleString()}, saved in this browser.`);
       return true;
     },
-    /** Another file was opened, or could not be: what is shown is not about it. */
+    /** Note that another file was opened, or could not be: the scores are not about it. */
     outdated(name) {
       if (shown && shown.name !== name) say(`These are not the scores of ${name}, which was opened after them.`);
       else if (shown) say("These are the scores of what the file held before it was opened again.");
     },
-    /** Whether a run is going on, which leaving the page would lose. */
+    /** Note whether rows are being scored: leaving the page would lose them. */
     running(now) {
       busy = now;
     },
   };
+}
+
+/** Save a run in place of the one before it; rejects if the browser cannot store it. */
+function saveRun(run) {
+  return inStore("readwrite", (store) => store.put(run, LAST_RUN_KEY));
+}
+
+/** The saved run; null if there is none, or it cannot be read. */
+async function savedRun() {
+  try {
+    return (await inStore("readonly", (store) => store.get(LAST_RUN_KEY))) ?? null;
+  } catch {
+    return null; // private windows of some browsers have no database
+  }
+}
+
+/** Delete the run. */
+function deleteRun() {
+  return inStore("readwrite", (store) => store.delete(LAST_RUN_KEY));
+}
+
+async function inStore(mode, ask) {
+  const database = await settled(openRequest());
+  try {
+    const transaction = database.transaction(STORE, mode);
+    const done = new Promise((resolve, reject) => {
+      transaction.oncomplete = resolve;
+      transaction.onabort = () => reject(transaction.error ?? new Error("The browser did not save it."));
+    });
+    const request = ask(transaction.objectStore(STORE));
+    await done; // a request may succeed and the transaction fail for want of space
+    return request.result;
+  } finally {
+    database.close();
+  }
+}
+
+function openRequest() {
+  const request = indexedDB.open(DATABASE, 1);
+  request.onupgradeneeded = () => request.result.createObjectStore(STORE);
+  return request;
+}
+
+function settled(request) {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
 }

@@ -1,22 +1,21 @@
 // Scores rows through the server in chunks that fit its limits, and makes the corpus document of all chunks together.
-// The server reads the specs and adds up: each request carries the results of the chunks before it. A chunk that the
-// server refuses is halved until the row at fault stands alone and fails alone. Cancelling keeps what was scored.
+// The server adds up: each request carries the results of the chunks before it. A chunk that the server refuses is
+// halved until the faulty row is alone and fails alone. Cancelling keeps what was scored.
 
-import { testedComparison } from "../corpus/tested_comparison.js";
-import { corpusTable } from "../corpus/table.js";
-import { idfTable } from "../server/idf_tables.js";
+import { makeTable } from "../corpus/table.js";
+import { countIdf, testDifferences } from "../server/request_series.js";
 
-const SCORING_ALL_FAIL = ["bad-metric", "bad-layer", "bad-table", "missing-extra", "too-many-metrics", "unknown-model"];
-const SCORING_PART_FAILS = [413, 422, 500, 504];
-const SCORING_FIRST = 8; // rows of the first chunk; later ones take about SCORING_SECONDS
-const SCORING_SECONDS = 1.5;
-const SCORING_MOST_ROWS = 1000; // of one chunk, so that progress is seen
-const SCORING_SOME_HAVE = ["statistics", "best_reference"]; // parts of an answer that not every metric gives
-const SCORING_PATIENCE = 20; // rows that fail before any is scored: then all would
+const FATAL_CODES = ["bad-metric", "bad-layer", "bad-table", "missing-extra", "too-many-metrics", "unknown-model"];
+const CHUNK_STATUSES = [413, 422, 500, 504];
+const FIRST_CHUNK_ROWS = 8; // rows of the first chunk; later ones take about CHUNK_SECONDS
+const CHUNK_SECONDS = 1.5;
+const MAX_CHUNK_ROWS = 1000; // of one chunk, so that progress is seen
+const OPTIONAL_PARTS = ["statistics", "best_reference"]; // parts of an answer that not every metric gives
+const MAX_FAILED_ROWS = 20; // failures before the first success: then all rows would fail
 
 /**
- * The corpus document; `run` is {api, limits, version, signal, places, problems, onProgress(done), onStep(words)}, where
- * `places` has where each row begins in its file, as in "line 3".
+ * Score all rows and return the corpus document; `run` is {api, limits, version, signal, places, problems,
+ * onProgress(done), onStep(words)}, where `places` has the position of each row in its file, as in "line 3".
  */
 export async function scoredCorpus(rows, specs, run) {
   const { metrics } = await run.api.specs({ metrics: specs }, run.signal);
@@ -27,7 +26,7 @@ export async function scoredCorpus(rows, specs, run) {
   const state = { rows, systems, groups, run, scored: rows.map(() => []), succeeded: false, failed: 0, tie: 0 };
   let stopped = null;
   let done = 0;
-  let size = SCORING_FIRST;
+  let size = FIRST_CHUNK_ROWS;
   while (done < rows.length && !stopped) {
     const chunk = nextChunk(state, done, size);
     const began = performance.now();
@@ -35,13 +34,13 @@ export async function scoredCorpus(rows, specs, run) {
     try {
       const parts = [];
       for (const group of groups) parts.push(await scoredChunk(state, group, done, done + chunk));
-      parts.forEach((answers) => answers.forEach((answer, place) => state.scored[done + place].push(answer)));
+      parts.forEach((answers) => answers.forEach((answer, index) => state.scored[done + index].push(answer)));
       done += chunk;
       run.onProgress(done, rows.length);
       size = nextSize(chunk, (performance.now() - began) / 1000, state);
     } catch (error) {
       if (done === 0 && error.name !== "AbortError") throw error;
-      groups.forEach((group, place) => (group.results = before[place])); // other groups may have scored this chunk
+      groups.forEach((group, index) => (group.results = before[index])); // other groups may have scored this chunk
       stopped = error;
     }
   }
@@ -51,10 +50,10 @@ export async function scoredCorpus(rows, specs, run) {
     const message = `${rows.length - done} of ${rows.length} rows not scored: ${why}`;
     problems.push({ place: `${run.places[done]} and after`, message });
   }
-  return finished(state, done, problems);
+  return corpusDocument(state, done, problems);
 }
 
-/** Metrics that go in one request: those with an IDF table apart from the others, by the table that they need. */
+/** Groups of metrics for one request each: by the IDF table that they need. */
 function metricGroups(metrics, most) {
   const groups = new Map();
   for (const metric of metrics) {
@@ -68,22 +67,22 @@ function metricGroups(metrics, most) {
       idf: members[0].idf,
       model: members[0].model,
       table: null,
-      entries: new Map(), // metric -> how the server described it, signature included
+      entries: new Map(), // metric -> the server's description, with the signature
       results: [], // of all chunks so far, by system and metric
     })),
   );
 }
 
-/** Counts the group's IDF table, if it needs one; the texts that the server does not take, as problems. */
+/** Count the group's IDF table, if it needs one; returns a problem for each text that the server refuses. */
 async function countTable(group, rows, { api, signal, places, onStep }) {
   if (!group.idf) return [];
   onStep?.(`Counting the words of all ${group.idf} for IDF`);
   const textsOf = (row) => (group.idf === "sources" ? [row.source ?? ""] : row.references);
-  const homes = rows.flatMap((row, place) => textsOf(row).map(() => places[place]));
+  const homes = rows.flatMap((row, index) => textsOf(row).map(() => places[index]));
   const refused = [];
-  group.table = await idfTable(api, group.model, rows.flatMap(textsOf), signal, (place, error) =>
+  group.table = await countIdf(api, group.model, rows.flatMap(textsOf), signal, (index, error) =>
     refused.push({
-      place: homes[place],
+      place: homes[index],
       message: `a text is left out of the IDF table: ${error.message.replace(/^texts\[\d+\]\s*/, "it ")}`,
     }),
   );
@@ -91,7 +90,7 @@ async function countTable(group, rows, { api, signal, places, onStep }) {
   return refused;
 }
 
-/** How many rows fit: by count, by pairs and by bytes of the request. */
+/** The number of rows that fit one request: by count, by pairs and by bytes. */
 function nextChunk({ rows, systems, groups, run: { limits } }, start, size) {
   const besides = groups.map(({ table, results }) => JSON.stringify([table, results]).length);
   const room = limits.body * 0.9 - Math.max(...besides) - 2000;
@@ -101,7 +100,7 @@ function nextChunk({ rows, systems, groups, run: { limits } }, start, size) {
   for (let count = 0; count < most; count += 1) {
     const row = rows[start + count];
     pairs += Math.max(1, row.references.length);
-    bytes += JSON.stringify(sentRow(row, systems)).length * 3; // a letter is up to three bytes of UTF-8
+    bytes += JSON.stringify(sentRow(row, systems)).length * 3; // a UTF-16 unit is up to three bytes of UTF-8
     if (count > 0 && (pairs > limits.pairs || bytes > room)) return count;
   }
   return most;
@@ -112,17 +111,17 @@ function nextSize(chunk, seconds, state) {
     state.halved = false;
     return Math.max(1, Math.floor(chunk / 2));
   }
-  const fitting = Math.round(chunk * Math.min(2, SCORING_SECONDS / Math.max(seconds, 0.01)));
-  return Math.max(1, Math.min(SCORING_MOST_ROWS, fitting));
+  const fitting = Math.round(chunk * Math.min(2, CHUNK_SECONDS / Math.max(seconds, 0.01)));
+  return Math.max(1, Math.min(MAX_CHUNK_ROWS, fitting));
 }
 
-/** Systems go by number: the server bounds the length of their names. */
+/** A row as a request has it; systems are numbers, for the server limits the length of names. */
 function sentRow({ id, candidate, references, source, system }, systems) {
   const row = { id: id.slice(0, 300), candidate, references, system: String(systems.indexOf(system)) };
   return source === undefined ? row : { ...row, source };
 }
 
-/** Scores rows with some metrics of a group, and keeps what the server says of all rows so far. */
+/** Score rows with some metrics of a group, and store the server's results of all rows so far. */
 async function scoredRows(state, group, rows, metrics) {
   const names = metrics.map(({ metric }) => metric);
   const earlier = group.results.filter(({ metric }) => names.includes(metric));
@@ -135,7 +134,7 @@ async function scoredRows(state, group, rows, metrics) {
   return answer.rows;
 }
 
-/** One answer per row: {scores, flags, errors, statistics} or {error}. */
+/** Score a chunk of rows; returns one answer per row: {scores, flags, errors, statistics} or {error}. */
 async function scoredChunk(state, group, start, stop) {
   try {
     return await scoredRows(state, group, state.rows.slice(start, stop), group.metrics);
@@ -145,7 +144,7 @@ async function scoredChunk(state, group, start, stop) {
       const alone = await scoredAlone(state, group, state.rows[start]);
       if (alone) return [alone];
       state.failed += 1;
-      if (!state.succeeded && state.failed >= Math.min(SCORING_PATIENCE, state.rows.length)) throw error;
+      if (!state.succeeded && state.failed >= Math.min(MAX_FAILED_ROWS, state.rows.length)) throw error;
       return [{ error: rowMessage(error) }];
     }
     state.halved = true;
@@ -155,35 +154,35 @@ async function scoredChunk(state, group, start, stop) {
   }
 }
 
-/** A row that one metric cannot take may be fine for the others; null if no metric takes it. */
+/** Score one row metric by metric, for an error of one metric should not fail the others; null if all metrics fail. */
 async function scoredAlone(state, group, row) {
   if (group.metrics.length < 2) return null;
   const merged = { scores: [], flags: [], errors: [], statistics: [], best_reference: [] };
-  let taken = false;
+  let scored = false;
   for (const metric of group.metrics) {
     let answer = { scores: [null], flags: [[]], errors: [null] };
     try {
       [answer] = await scoredRows(state, group, [row], [metric]);
-      taken = true;
+      scored = true;
     } catch (error) {
       throwUnlessPart(error);
       answer.errors[0] = rowMessage(error);
     }
     for (const part of Object.keys(merged)) merged[part].push(answer[part]?.[0] ?? null);
   }
-  return taken ? merged : null;
+  return scored ? merged : null;
 }
 
 function throwUnlessPart(error) {
-  if (!SCORING_PART_FAILS.includes(error.status) || SCORING_ALL_FAIL.includes(error.code)) throw error;
+  if (!CHUNK_STATUSES.includes(error.status) || FATAL_CODES.includes(error.code)) throw error;
 }
 
-/** The server's sentence without the place that the row had in the request. */
+/** The server's message without the index of the row in the request. */
 function rowMessage(error) {
   return error.message.replace(/^rows\[\d+\]\.?\s*/, "");
 }
 
-async function finished(state, done, problems) {
+async function corpusDocument(state, done, problems) {
   const { groups, run } = state;
   const rows = state.rows
     .slice(0, done)
@@ -202,13 +201,13 @@ async function finished(state, done, problems) {
   return doc;
 }
 
-/** What the server said of a metric with its scores; of one that took no row, what it said of its spec. */
+/** The server's description of a metric; if the metric scored no row, that of its spec. */
 function metricEntry(group, { metric, fields, main, higher_is_better, bounds }) {
   const described = { metric, signature: metric, fields, main, higher_is_better, bounds };
   return group.entries.get(metric) ?? described;
 }
 
-/** The server's result of one system under one metric; rows of the system that it never took have failed. */
+/** The server's result of one system under one metric; rows that it did not score have failed. */
 function systemResult(system, rows, { metric, signature }, answered) {
   const found = answered.find((result) => result.metric === metric);
   const { sums: _sums, failed: _failed, ...result } = found ?? { metric, n: 0, scores: {}, flags: {} };
@@ -218,23 +217,23 @@ function systemResult(system, rows, { metric, signature }, answered) {
 
 function mergedAnswers(answers, groups) {
   const merged = { scores: [], flags: [], errors: [], statistics: [], best_reference: [] };
-  answers.forEach((answer, place) =>
-    groups[place].metrics.forEach((_metric, column) => {
+  answers.forEach((answer, index) =>
+    groups[index].metrics.forEach((_metric, column) => {
       merged.scores.push(answer.scores?.[column] ?? null);
       merged.flags.push(answer.flags?.[column] ?? []);
       merged.errors.push(answer.error ?? answer.errors[column]);
-      for (const part of SCORING_SOME_HAVE) merged[part].push(answer[part]?.[column] ?? null);
+      for (const part of OPTIONAL_PARTS) merged[part].push(answer[part]?.[column] ?? null);
     }),
   );
-  for (const part of SCORING_SOME_HAVE) if (merged[part].every((value) => value === null)) delete merged[part];
+  for (const part of OPTIONAL_PARTS) if (merged[part].every((value) => value === null)) delete merged[part];
   return merged;
 }
 
-/** Tests of the differences; without them the page can still ask later, so a refusal is no failure. */
+/** The comparison of the systems; null if the server refuses it, for the reader can request it later. */
 async function comparisonOf(doc, { api, signal, onStep }) {
   onStep?.("Testing the differences between the systems");
   try {
-    return await testedComparison(api.compare, corpusTable(doc), doc.systems[0], signal);
+    return await testDifferences(api.compare, makeTable(doc), doc.systems[0], signal);
   } catch (error) {
     onStep?.(`The differences were not tested: ${error.message}`);
     return null;

@@ -1,0 +1,1 @@
+"""Peers' programming interfaces and commands, with their arguments and numbers: bert-score, rouge-score, sacrebleu."""

@@ -1,1 +1,0 @@
-"""Rows of text: readers of files and streams, pairing of systems, rated tables."""

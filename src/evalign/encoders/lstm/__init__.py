@@ -1,1 +1,0 @@
-"""A bidirectional LSTM sentence encoder: words, cell, file."""

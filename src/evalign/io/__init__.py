@@ -1,0 +1,1 @@
+"""Rows and files: every input format, row pairing, score files, durable writing and locks."""

@@ -1,1 +1,0 @@
-"""Pages of studies: figures, tables, HTML and Markdown."""

@@ -1,0 +1,1 @@
+"""Metric `learned`: a weighted combination of other metrics, fitted to ratings."""

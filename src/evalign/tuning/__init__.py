@@ -1,1 +1,0 @@
-"""Fitting what can be fitted: layers, baselines, encoders; numbers in, small files out."""
