@@ -12,7 +12,7 @@ import pytest
 
 from batch_jobs import content, made_rows, run, write_rows
 from evalign.batch.job import DIGEST_DIGITS, JOB, MANIFEST, Manifest, ManifestLine, read_job, signed_job
-from evalign.batch.results import FinishedJob, JobRows, summarise
+from evalign.batch.results import FinishedJob, JobRows, job_document, summarise
 from evalign.batch.run import merge_shards
 from evalign.batch.shards import Worker
 from evalign.cli.main import main
@@ -133,6 +133,7 @@ CHANGES = {
     "an unknown format of shards": lambda job: job.update(output="xml"),
     "other metrics": lambda job: job.update(metrics=["chrf", "bleu"]),
     "fewer metrics": lambda job: job.update(metrics=["chrf"]),
+    "a metric twice": lambda job: job.update(metrics=[*job["metrics"], "chrf()"]),
 }
 
 
@@ -141,6 +142,13 @@ def test_a_job_file_with_other_fields_is_refused_even_with_a_digest_that_fits(fo
     signed(folder, CHANGES[name])
     with pytest.raises(FileFormatError, match=r"job\.json: |manifest\.jsonl is of another job"):
         summarise(FinishedJob.open(open_folder(folder)))
+
+
+def test_the_page_of_a_job_whose_rows_are_read_otherwise_is_refused(folder):
+    signed(folder, lambda job: job["columns"].update(candidate="none"))
+    source = JobRows.open(open_folder(folder))
+    with pytest.raises(FileFormatError, match=r"another number of rows.*manifest\.jsonl is of another job"):
+        job_document(source, summarise(source.finished), 10)
 
 
 def test_a_job_file_of_the_same_fields_is_read(folder):

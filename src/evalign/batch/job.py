@@ -194,7 +194,10 @@ class StoredJob:
     @cached_property
     def metrics(self) -> list[Metric]:
         """Metrics, in order."""
-        return [metric(spec) for spec in self.description["metrics"]]
+        metrics = [metric(spec) for spec in self.description["metrics"]]
+        if len(set(metrics)) < len(metrics):
+            raise FileFormatError(f"{self.folder.path(JOB)}: changed or damaged, it names a metric twice")
+        return metrics
 
     @property
     def changes(self) -> list[str] | None:

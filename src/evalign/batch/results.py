@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -275,7 +276,9 @@ def job_document(source: JobRows, summary: Summary, limit: int) -> tuple[dict[st
     job = source.job
     chosen = _page_rows(source.finished, limit)
     rows, segments = [], [[] for _ in job.metrics]  # type: ignore[var-annotated]
-    for index, (row, scored_metrics) in enumerate(zip(source, _by_row(source.finished), strict=True)):
+    for index, (row, scored_metrics) in enumerate(zip_longest(source, _by_row(source.finished))):
+        if row is None or scored_metrics is None:
+            raise source.finished.other_job("another number of rows in shards than in the input")
         if index in chosen:
             rows.append(row)
             for column, scored in zip(segments, scored_metrics, strict=True):
@@ -350,9 +353,12 @@ def _page_rows(finished: FinishedJob, limit: int) -> set[int]:
 
 
 def _by_row(finished: FinishedJob) -> Iterator[list[ScoredRow]]:
-    """Yield the segments of each row, one per metric."""
-    scored = finished.rows()
-    return (list(row) for row in zip(*[scored] * len(finished.job.metrics), strict=True))
+    """Yield the segments of each row, one per metric; raise FileFormatError if the shards have other metrics."""
+    metrics = [str(metric) for metric in finished.job.metrics]
+    for row in zip_longest(*[finished.rows()] * len(metrics)):
+        if [scored and scored.metric for scored in row] != metrics:
+            raise finished.other_job("scores of other metrics in shards")
+        yield list(row)
 
 
 def _unreadable(finished: FinishedJob) -> Iterator[dict[str, Any]]:
