@@ -120,15 +120,11 @@ def test_durable_writes_wait_for_the_content_and_then_for_the_name(tmp_path, syn
         synced.clear()
         call()
         assert synced == expected
-    with whole_file(tmp_path / "c", durable=True) as stream:
+    with whole_file(tmp_path / "c") as stream:
         stream.write("c")
-        synced.clear()
-    assert synced == ["part", folder]
-    with whole_file(tmp_path / "d") as stream:
-        stream.write("d")
-    assert synced == ["part", folder]
+    assert synced == []
     with files.lock_folder(tmp_path / "new", "busy"):
-        assert synced == ["part", folder, folder]
+        assert synced == [folder]
 
 
 def test_calls_are_counted_in_the_size_of_a_file(tmp_path):

@@ -88,6 +88,11 @@ class MissingExtraError(EvalignError):
         return f"{feature} needs the extra '{extra}': pip install 'evalign[{extra}]'"
 
 
+def described(value: object) -> str:
+    """Return a short description of an argument of the wrong type, for messages."""
+    return f"the class {value.__name__}" if isinstance(value, type) else f"{type(value).__name__} {value!r:.60}"
+
+
 def nearest(name: str, valid_names: Iterable[str]) -> str:
     """Return a hint for a mistyped name: the closest known names, or all of them if none is close."""
     names = sorted(valid_names)

@@ -46,10 +46,12 @@ def test_a_finished_file_is_not_lost(run, rated):
     made = (rated / "ours.json").read_bytes()
     assert run(*command, "--threads", "1", cwd=rated).returncode == 0
     assert (rated / "ours.json").read_bytes() == made
-    for other in (("--seed", "1"), ("-m", "length-ratio"), ("-o", "rated.jsonl")):
+    (rated / "notes.json").write_text("{}", "utf-8")
+    for other in (("--seed", "1"), ("-m", "length-ratio"), ("-o", "notes.json")):
         done = run(*command, *other, cwd=rated)
         assert done.returncode == 2
         assert "exists, and not from this command" in done.stderr
+    assert (rated / "notes.json").read_text("utf-8") == "{}"
     assert (rated / "ours.json").read_bytes() == made
     assert (rated / "rated.jsonl").read_text("utf-8").startswith('{"id"')
 
@@ -76,7 +78,7 @@ def test_pairs_turned_round_are_one_group(run, tmp_path):
         (["-m", "nothing", "-o", "a.json"], "unknown metric 'nothing'"),
         (["-o", "a.json"], "no features to combine"),
         (["-m", "chrf", "-o", "none/a.json"], "no such folder"),
-        (["-m", "chrf", "-o", "."], "this is a directory"),
+        (["-m", "chrf", "-o", "."], "is a directory"),
         (["-m", "chrf", "-o", "a" * 250 + ".json"], "cannot be written (File name too long)"),
         (["-m", "chrf", "--human-field", "rating", "-o", "a.json"], "no row has a human score"),
         ([*ADEQUACY, "--scale", "0", "50", "-o", "a.json"], "ratings run from 0 to 100"),

@@ -171,6 +171,16 @@ def test_ids_that_occur_twice_name_no_row(tmp_path):
         read_scores(written(tmp_path, "r0\t1\n"), rows)
 
 
+def test_ids_that_systems_share_are_found_by_the_system_in_json_lines(tmp_path):
+    rows = [Row("r0", "c", ("r",), system="A"), Row("r0", "c", ("r",), system="B")]
+    lines = '{"id": "r0", "system": "B", "score": 2}\n{"id": "r0", "system": "A", "score": 1}\n'
+    assert read_scores(written(tmp_path, lines), rows) == {0: 1, 1: 2}
+    with pytest.raises(FileFormatError, match="the id 'r0' occurs twice in the data, nor a system"):
+        read_scores(written(tmp_path, lines), [*rows, rows[0]])
+    with pytest.raises(FileFormatError, match="'r0' has two scores"):
+        read_scores(written(tmp_path, lines + lines), rows)
+
+
 def test_scores_of_a_finished_job_are_read_from_its_shards(tmp_path):
     shards = tmp_path / "shards"
     shards.mkdir()

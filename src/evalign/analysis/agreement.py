@@ -18,7 +18,8 @@ import numpy.typing as npt
 from evalign.analysis.rated_tables import RatedTable, rate
 from evalign.core import Floats, Ints, Row
 from evalign.core.metric import Metric
-from evalign.core.registry import as_metric
+from evalign.core.registry import as_metrics
+from evalign.core.rows import checked_rows
 from evalign.errors import InputError, SpecError, UndefinedStatisticError, nearest
 from evalign.io.rows import InMemory
 from evalign.stats.bootstrap import Resampling
@@ -76,10 +77,8 @@ def agree(
         metrics: Metrics or their specs.
         plan: Statistics, level, groups and tests; by default `AgreementPlan()`.
     """
-    parsed = [as_metric(spec) for spec in metrics]
-    if not parsed:
-        raise SpecError("no metrics: name at least one to compare with the ratings")
-    return agree_table(rate(InMemory(list(rows)), parsed), plan or AgreementPlan())
+    parsed = as_metrics(metrics, "to compare with the ratings")
+    return agree_table(rate(InMemory(checked_rows(rows)), parsed), plan or AgreementPlan())
 
 
 def agree_table(table: RatedTable, plan: AgreementPlan) -> Agreement:

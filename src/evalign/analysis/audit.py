@@ -31,7 +31,8 @@ from evalign.analysis.metric_trial import (
 from evalign.analysis.rated_tables import RatedTable, rate
 from evalign.core import Floats, Row, Segment
 from evalign.core.metric import Metric
-from evalign.core.registry import as_metric
+from evalign.core.registry import as_metrics
+from evalign.core.rows import checked_rows
 from evalign.errors import InputError, SpecError
 from evalign.io.rows import InMemory
 from evalign.stats.bootstrap import Resampling
@@ -104,10 +105,8 @@ def audit(
         watch: Opens a progress bar with a title and a total.
     """
     plan = plan or AuditPlan()
-    parsed = list(dict.fromkeys(as_metric(spec) for spec in metrics))
-    if not parsed:
-        raise SpecError("no metrics: name at least one to audit")
-    rated = mean_ratings(list(rows), rater_fields)
+    parsed = as_metrics(metrics, "to audit")
+    rated = mean_ratings(checked_rows(rows), rater_fields)
     data = _checked(rated.rows, data_quality(rated, plan.resampling)) if rated.rows else None
     if data is None:
         raise InputError("no rows to audit: the input is empty")

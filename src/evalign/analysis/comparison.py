@@ -27,10 +27,10 @@ from evalign.analysis.comparison_results import (
 )
 from evalign.core import Floats, Row, Segment
 from evalign.core.metric import Metric
-from evalign.core.registry import as_metric
+from evalign.core.registry import as_metrics
 from evalign.core.rows import make_rows
 from evalign.core.totals import Result
-from evalign.errors import InputError, SpecError, nearest
+from evalign.errors import InputError, SpecError, described, nearest
 from evalign.io.rows import ID, InMemory, RowSource, pair_rows
 from evalign.stats.bootstrap import Resampling
 from evalign.stats.significance import adjusted, clusters
@@ -44,6 +44,7 @@ from evalign.stats.system_tests import (
     swap_sums,
 )
 
+PURPOSE = "to compare the systems by"  # of metrics, in errors
 TIE = 1e-5  # smaller score differences can come from batch composition alone and count as ties
 
 ReadRows = Callable[[Collection[tuple[str, int]]], Mapping[tuple[str, int], Row]]  # by system and position
@@ -66,13 +67,17 @@ def compare(
         sources: One source text per row.
         plan: Baseline, tests and resampling; by default `ComparisonPlan()`.
     """
+    if not isinstance(candidates, Mapping):
+        raise InputError(
+            f"candidates: expected a mapping such as {{'old': texts, 'new': texts}}, found {described(candidates)}"
+        )
     references = list(references) if references is not None and not isinstance(references, str) else references
     sources = list(sources) if sources is not None and not isinstance(sources, str) else sources
     systems = [
         InMemory([replace(row, system=name) for row in make_rows(texts, references, sources)])
         for name, texts in candidates.items()
     ]
-    return compare_sources(systems, [as_metric(m) for m in metrics], plan)
+    return compare_sources(systems, as_metrics(metrics, PURPOSE), plan)
 
 
 def compare_sources(
@@ -92,9 +97,7 @@ def compare_sources(
         emit: Receives every segment as it is scored.
     """
     plan = plan or ComparisonPlan()
-    metrics = list(dict.fromkeys(metrics))
-    if not metrics:
-        raise SpecError("no metrics: name at least one to compare the systems by")
+    metrics = as_metrics(metrics, PURPOSE)
     sources = [source if source.rereadable else InMemory(list(source)) for source in sources]
     pairing = pair_rows(sources, plan.pair_by)
     order = _order(pairing.systems, plan)
@@ -105,7 +108,7 @@ def compare_sources(
                 emit(result, segment)
             advance()
 
-        tables = score_pairs(sources, pairing, list(metrics), receive)
+        tables = score_pairs(sources, pairing, metrics, receive)
     return compare_scored(tables, plan, pairing.by, lambda wanted: read_rows(wanted, sources, pairing), watch)
 
 

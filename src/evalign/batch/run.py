@@ -114,7 +114,7 @@ def _shard_table(job: BatchJob, shard: int, metric_index: int, manifest: Manifes
 
 def merge_shards(finished: FinishedJob, target: Path) -> None:
     """Write the scored rows of all shards to one file, whole or not at all."""
-    with whole_file(target, binary=True) as stream:
+    with whole_file(target, binary=True, compress=True) as stream:
         MERGERS[finished.job.output_format](finished, stream)
 
 

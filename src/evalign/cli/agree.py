@@ -22,8 +22,8 @@ from evalign.analysis.rated_tables import rate, rate_pairs
 from evalign.analysis.scoring import ScoredSource
 from evalign.cli.inputs import column_options, data_metrics, data_rows, human_option
 from evalign.cli.options import (
-    A_FILE,
     DEFAULT_METRICS,
+    INPUT_FILE,
     alpha_option,
     document_option,
     embeddings_option,
@@ -52,7 +52,7 @@ from evalign.stats.significance import CORRECTIONS
 
 
 @click.command()
-@click.argument("data", type=A_FILE)
+@click.argument("data", type=INPUT_FILE)
 @metrics_option(())
 @click.option("--scores", multiple=True, metavar="NAME=FILE",
               help="Scores from a file (one per line, id<TAB>score, or .seg.score) or a batch job's DIR.")  # fmt: skip

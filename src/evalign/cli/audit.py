@@ -11,7 +11,7 @@ from evalign.analysis.audit import AuditPlan
 from evalign.analysis.audit import audit as audit_rows
 from evalign.cli.inputs import column_options, human_option
 from evalign.cli.options import (
-    A_FILE,
+    INPUT_FILE,
     embeddings_option,
     format_option,
     html_option,
@@ -31,7 +31,7 @@ from evalign.stats.bootstrap import Resampling
 
 
 @click.command()
-@click.argument("data", type=A_FILE)
+@click.argument("data", type=INPUT_FILE)
 @metrics_option()
 @sample_rows_option(AuditPlan.sample_rows, "drawn at random by whole items; 0: all.", low=0)
 @click.option("--changed", type=click.IntRange(1), default=AuditPlan.changed, show_default=True,

@@ -20,9 +20,8 @@ from evalign.cli.groups import CommandGroup
 from evalign.cli.inputs import column_options
 from evalign.cli.messages import echo_message
 from evalign.cli.options import (
-    A_FILE,
+    INPUT_FILE,
     embeddings_option,
-    file_path,
     format_option,
     html_option,
     metrics_option,
@@ -73,7 +72,7 @@ def batch() -> None:
 
 
 @batch.command()
-@click.argument("inputs", nargs=-1, required=True, metavar="IN...", type=A_FILE)
+@click.argument("inputs", nargs=-1, required=True, metavar="IN...", type=INPUT_FILE)
 @output_option(
     "DIR",
     "folder or URL of the job; the same command resumes a job that was stopped.",
@@ -192,7 +191,7 @@ def verify(folder: Folder) -> None:
 
 @batch.command()
 @folder_argument
-@output_option("FILE", "scored rows of all shards in input order.", type=file_path, required=False)
+@output_option("FILE", "scored rows of all shards in input order.", required=False)
 @format_option(FORMATS)
 @html_option("distributions, flags and worst rows.")
 @sample_rows_option(10_000, "drawn evenly for the page; the worst of each metric (1 % of N) are added.")

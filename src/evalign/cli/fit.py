@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from evalign.cli.groups import CommandGroup
-from evalign.cli.options import A_FILE, model_option, output_option
+from evalign.cli.options import INPUT_FILE, model_option, output_option
 from evalign.errors import InputError, SpecError
 
 if TYPE_CHECKING:
@@ -29,18 +30,20 @@ def fit() -> None:
 
 
 @fit.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=A_FILE)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=INPUT_FILE)
 @output_option("FILE", "IDF table (JSON).")
 @model_option("minilm", "its tokenizer counts.")
 @click.option("--merge", is_flag=True, help="FILE... are IDF tables: add them up instead of counting texts.")
 @click.pass_context
-def idf(context: click.Context, files: tuple[str, ...], output: str, model: str, merge: bool) -> None:
-    """Count in how many lines of FILE... each token occurs, for use with idf=FILE.
+def idf(context: click.Context, files: tuple[str, ...], output: Path, model: str, merge: bool) -> None:
+    """Count in how many texts of FILE... each token occurs, for use with idf=FILE.
 
     \b
     evalign fit idf references.txt -o idf.json
     evalign score -c system.txt -r references.txt -m "bertscore(idf=idf.json)"
     evalign fit idf january.json february.json -o year.json --merge
+
+    The texts are the lines of a file, or the references of a table (JSONL, CSV, TSV, Parquet).
     """
     if merge and context.get_parameter_source("model") is ParameterSource.COMMANDLINE:
         raise SpecError("tables that are merged keep their model: leave out `model`, or leave out `merge`")
@@ -66,16 +69,16 @@ def _counted(files: tuple[str, ...], model: str) -> IDFTable:
 
     encoder = open_encoder(EncoderSpec(model)).encoder
     with progress("counting") as advance:
-        table = count_idf(encoder, _lines(files, advance))
+        table = count_idf(encoder, _texts(files, advance))
     if table.documents == 0:
-        raise InputError("no lines to count: the input is empty")
+        raise InputError("no texts to count: the input is empty")
     return table
 
 
-def _lines(files: tuple[str, ...], advance: Advance) -> Iterator[str]:
-    from evalign.io.records import read_lines
+def _texts(files: tuple[str, ...], advance: Advance) -> Iterator[str]:
+    from evalign.io.rows import read_texts
 
     for path in files:
-        for line in read_lines(path):
+        for text in read_texts(path):
             advance()
-            yield line
+            yield text

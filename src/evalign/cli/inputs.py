@@ -15,7 +15,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from evalign.cli.options import A_FILE, Function, parse_metrics
+from evalign.cli.options import INPUT_FILE, Function, parse_metrics
 from evalign.core.metric import Metric
 from evalign.errors import SpecError
 from evalign.io.folders import is_folder, open_folder
@@ -125,13 +125,15 @@ human_option = click.option(
     "--human-field", default="human", show_default=True, help="Field of DATA with a number, or named ratings."
 )
 FILES = (
-    click.argument("data", nargs=-1, metavar="[DATA]", type=A_FILE, callback=lambda *arguments: _one_table(*arguments)),
+    click.argument(
+        "data", nargs=-1, metavar="[DATA]", type=INPUT_FILE, callback=lambda *arguments: _one_table(*arguments)
+    ),
     click.option(
         "-c",
         "--candidates",
         multiple=True,
         metavar="FILE",
-        type=A_FILE,
+        type=INPUT_FILE,
         help="Candidates, one per line; repeat for systems.",
     ),
     click.option(
@@ -139,10 +141,10 @@ FILES = (
         "--references",
         multiple=True,
         metavar="FILE",
-        type=A_FILE,
+        type=INPUT_FILE,
         help="References, one per line; repeat for more.",
     ),
-    click.option("-s", "--sources", metavar="FILE", type=A_FILE, help="Source texts, one per line."),
+    click.option("-s", "--sources", metavar="FILE", type=INPUT_FILE, help="Source texts, one per line."),
 )
 FIELDS = (
     click.option("--candidate-field", default="candidate", show_default=True, help="Field of DATA with the candidate."),

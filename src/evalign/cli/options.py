@@ -12,17 +12,56 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
 
+from evalign.io.streams import STDIN
+
 if TYPE_CHECKING:
     from evalign.core.metric import Metric
     from evalign.render.tables import Writers
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Parameters = ParamSpec("Parameters")
-A_FILE = click.Path(readable=False)  # for shell completion; errors come from the code that reads the file
 FORMATS = ("table", "json", "tsv", "latex", "markdown")
 RESAMPLES, SEED = 1000, 12345
-file_path = click.Path(dir_okay=False, path_type=Path)
+READ, WRITTEN = "read", "written"
+FILES = "evalign.files"  # key of the context's `meta`
 folder_path = click.Path(file_okay=False, path_type=Path)
+
+
+class InputPath(click.Path):
+    """A file to read, completed by the shell; errors come from the code that reads it."""
+
+    def __init__(self) -> None:
+        super().__init__(readable=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path as a text; raise UsageError if the command writes to it."""
+        return _distinct_file(str(super().convert(value, param, ctx)), ctx, READ)
+
+
+class OutputPath(click.Path):
+    """A file to write; the command must neither read it nor write it twice."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, readable=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path; raise UsageError if the command reads it, or writes something else to it."""
+        return Path(_distinct_file(str(super().convert(value, param, ctx)), ctx, WRITTEN))
+
+
+def _distinct_file(path: str, context: click.Context | None, use: str) -> str:
+    """Return a path after noting its use: an output replaces the whole file, so an input would be lost."""
+    file = Path(path).resolve()
+    if context is not None and path != STDIN and (file.is_file() or not file.exists()):
+        uses: dict[Path, str] = context.meta.setdefault(FILES, {})
+        if file in uses and WRITTEN in (use, uses[file]):
+            what = "twice" if use == uses[file] else "and read"
+            raise click.UsageError(f"{path} would be written {what}: name another file for the output", context)
+        uses[file] = use
+    return path
+
+
+INPUT_FILE, OUTPUT_FILE = InputPath(), OutputPath()
 
 
 def complete_metric(_context: click.Context, _option: click.Parameter, start: str) -> list[str]:
@@ -61,7 +100,7 @@ def metrics_option(default: tuple[str, ...] = DEFAULT_METRICS) -> Callable[[Func
 def output_option(metavar: str, about: str, **settings: Any) -> Callable[[Function], Function]:
     """Return the option `-o` for the command's main result, passed as `output`; `about` describes it in the help."""
     settings.setdefault("required", True)
-    settings.setdefault("type", A_FILE)
+    settings.setdefault("type", OUTPUT_FILE)
     return click.option("-o", "--output", metavar=metavar, help=f"Where to write the result: {about}", **settings)
 
 
@@ -74,7 +113,7 @@ def format_option(writers: Mapping[str, object] | Iterable[str]) -> Callable[[Fu
 
 def html_option(about: str = "") -> Callable[[Function], Function]:
     """`--html FILE`, as `html`; `about` adds what the page shows."""
-    return click.option("--html", type=file_path, metavar="FILE",
+    return click.option("--html", type=OUTPUT_FILE, metavar="FILE",
                         help=_sentence("Write an HTML page, one file that opens offline", about))  # fmt: skip
 
 

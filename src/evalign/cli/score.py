@@ -15,7 +15,7 @@ from evalign.cli.corpus_page import PageRows, corpus_page_option, rereadable
 from evalign.cli.inputs import InputOptions, field_options, file_options
 from evalign.cli.messages import echo_message
 from evalign.cli.options import (
-    A_FILE,
+    OUTPUT_FILE,
     embeddings_option,
     format_option,
     metrics_option,
@@ -46,7 +46,7 @@ Emit = Callable[[Result, Segment], None]
 @click.option(
     "--segments",
     metavar="FILE",
-    type=A_FILE,
+    type=OUTPUT_FILE,
     help="Write every row's scores as JSON lines; '-': inside --format json or tsv.",
 )
 @resamples_option(None, "none are made without it.", low=100)
@@ -56,7 +56,7 @@ Emit = Callable[[Result, Segment], None]
 @embeddings_option
 @threads_option
 def score(
-    inputs: InputOptions, specs: tuple[str, ...], output_format: str, segments: str | None, resamples: int | None,
+    inputs: InputOptions, specs: tuple[str, ...], output_format: str, segments: Path | None, resamples: int | None,
     seed: int, html: Path | None, threads: int,
 ) -> int:  # fmt: skip
     """Score candidates against references.
@@ -76,7 +76,8 @@ def score(
     """
     metrics = inputs.metrics(specs, threads)
     sources = inputs.rows(metrics) if html is None else rereadable(inputs.rows(metrics))
-    if segments == STDIN and output_format not in SEGMENT_FORMATS:
+    inline = segments == Path(STDIN)
+    if inline and output_format not in SEGMENT_FORMATS:
         allowed = " or ".join(SEGMENT_FORMATS)
         raise SpecError(f"--segments - needs --format {allowed}; with other formats, give a file name")
     page_rows = None if html is None else PageRows(metrics)
@@ -84,17 +85,17 @@ def score(
     bootstrap = None if resamples is None else RowBootstrap(Resampling(resamples, seed))
     sinks: list[Emit] = [sink for sink in (page_rows, bootstrap) if sink is not None]
     with ExitStack() as files:
-        if segments == STDIN:
+        if inline:
             sinks.append(lambda result, segment: scored.append((result, segment)))
         elif segments is not None:
-            sinks.append(_json_lines(files.enter_context(whole_file(Path(segments)))))
+            sinks.append(_json_lines(files.enter_context(whole_file(segments, compress=True))))
         results = _run(sources, metrics, sinks)
     if bootstrap is not None:
         with progress("resampling"):
             bootstrap.finish(results, metrics)
     if html is not None and page_rows is not None:
         page_rows.write(html, sources)
-    if segments == STDIN:
+    if inline:
         print_result(SEGMENT_FORMATS, output_format, results, scored)
     else:
         print_result(FORMATS, output_format, results)

@@ -13,7 +13,7 @@ from evalign.core.metric import Metric
 from evalign.core.plugins import METRICS_GROUP, is_subclass, is_third_party, load_plugin, plugins
 from evalign.core.report import Report
 from evalign.core.spec import NAME, Signature, parse_spec
-from evalign.errors import SpecError, nearest
+from evalign.errors import SpecError, described, nearest
 
 if TYPE_CHECKING:  # for the overloads of `metric`
     from evalign.metrics.bartscore import BARTScore
@@ -124,8 +124,24 @@ def metric(spec: str, expected: type[Metric] = Metric) -> Metric:
 
 
 def as_metric(value: str | Metric) -> Metric:
-    """Return a metric itself, or the metric of a spec or signature."""
-    return metric(value) if isinstance(value, str) else value
+    """Return a metric itself, or the metric of a spec or signature; raise SpecError for anything else."""
+    if isinstance(value, str):
+        return metric(value)
+    if not isinstance(value, Metric):
+        raise SpecError(f"metric: expected a spec such as 'bertscore(layer=5)' or a metric, found {described(value)}")
+    return value
+
+
+def as_metrics(values: Iterable[str | Metric], purpose: str) -> list[Metric]:
+    """Return several metrics, each once; raise SpecError if there is none, or one spec where a list is expected."""
+    if isinstance(values, (str, Metric)) or not isinstance(values, Iterable):
+        raise SpecError(
+            f"metrics: expected a list of specs or metrics, such as ['bertscore'], found {described(values)}"
+        )
+    parsed = list(dict.fromkeys(map(as_metric, values)))
+    if not parsed:
+        raise SpecError(f"no metrics: name at least one {purpose}")
+    return parsed
 
 
 def score(

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from evalign.core.tokens import Floats
 from evalign.core.totals import Totals, corpus_entries, result_entry
-from evalign.errors import InputError, MissingExtraError
+from evalign.errors import InputError, MissingExtraError, UndefinedStatisticError
 
 if TYPE_CHECKING:
     import pandas
@@ -144,8 +144,8 @@ class Report:
     def mean(self, name: str) -> float:
         """Return the mean of one field over all rows."""
         self._check_field(name)
-        if not self.totals.rows:
-            raise ValueError(f"no rows were scored, so {name} has no mean")
+        if name not in self.totals.sums:
+            raise UndefinedStatisticError(f"{self.metric}: no rows were scored, so {name} has no mean")
         return self.totals.sums[name].mean
 
     def corpus(self, name: str) -> float:
@@ -198,7 +198,8 @@ class Report:
 
     def __str__(self) -> str:
         digits = decimals(self.bounds)
-        means = "  ".join(f"{name} {self.corpus(name):.{digits}f}" for name in self.fields)
+        scored = self.pooled or self.totals.sums
+        means = "  ".join(f"{name} {self.corpus(name):.{digits}f}" for name in self.fields) if scored else "no scores"
         flags = "".join(f"  {flag}: {count}" for flag, count in self.flags.items())
         return f"{self.metric}  n={len(self)}  {means if self.segments else 'no rows'}{flags}\n{self.signature}"
 

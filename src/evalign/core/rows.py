@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from evalign.core import Row
-from evalign.errors import InputError, LengthMismatchError
+from evalign.errors import InputError, LengthMismatchError, described
 
 
 def make_rows(
@@ -24,6 +24,15 @@ def make_rows(
         if values is not None and len(values) != len(texts):
             raise LengthMismatchError(f"{len(texts)} candidates but {len(values)} {what}; they must run in parallel")
     return [Row(names[i], texts[i], groups[i], None if origins is None else origins[i]) for i in range(len(texts))]
+
+
+def checked_rows(rows: Iterable[Row]) -> list[Row]:
+    """Return rows as a list; raise InputError for anything that is no row."""
+    checked = [rows] if isinstance(rows, str) or not isinstance(rows, Iterable) else list(rows)
+    for index, row in enumerate(checked):
+        if not isinstance(row, Row):
+            raise InputError(f"rows[{index}]: expected an evalign.Row, found {described(row)}")
+    return checked
 
 
 def _reference_groups(references: Iterable[Any], count: int) -> list[tuple[str, ...]]:

@@ -73,9 +73,8 @@ class EvalignTorchMetric(TorchMetric):  # type: ignore[misc]  # not seen by the 
         with errors_as(ValueError):
             rows = self._gathered()
             report = self.evalign_metric.report(self.evalign_metric.scorer(rows), rows)
-        if self.segments:
-            return {field: torch.tensor(report[field], dtype=torch.float64) for field in report.fields}
-        return {field: torch.tensor(report.corpus(field), dtype=torch.float64) for field in report.fields}
+            score = report.__getitem__ if self.segments else report.corpus
+            return {field: torch.tensor(score(field), dtype=torch.float64) for field in report.fields}
 
     def _sync_dist(self, *arguments: Any, **options: Any) -> None:
         """Gather the states, with empty tensors of the right type if this process has no rows.

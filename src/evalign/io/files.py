@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -17,6 +18,7 @@ from typing import IO, Any, Literal, overload
 
 from evalign.errors import FileFormatError
 from evalign.io.output import OutputStream
+from evalign.io.streams import compressor
 
 try:
     import fcntl
@@ -43,22 +45,28 @@ def cache_folder() -> Path:
 
 
 @overload
-def whole_file(path: Path, *, durable: bool = False) -> AbstractContextManager[IO[str]]: ...
+def whole_file(path: Path, *, compress: bool = False) -> AbstractContextManager[IO[str]]: ...
 @overload
-def whole_file(path: Path, binary: Literal[True], durable: bool = False) -> AbstractContextManager[IO[bytes]]: ...
+def whole_file(path: Path, binary: Literal[True], *, compress: bool = False) -> AbstractContextManager[IO[bytes]]: ...
 @contextmanager
-def whole_file(path: Path, binary: bool = False, durable: bool = False) -> Iterator[Any]:
-    """Open a file that appears under its name only when everything was written; pipes and devices are written to."""
-    text: dict[str, Any] = {"mode": "w", "encoding": "utf-8", "newline": "\n"}
-    with _replacing(path, durable) as handle:
-        on_terminal = os.isatty(handle)
-        mode: dict[str, Any] = {"mode": "wb"} if binary and not on_terminal else text
-        with open(handle, closefd=False, **mode) as stream:
-            if on_terminal:
+def whole_file(path: Path, binary: bool = False, *, compress: bool = False) -> Iterator[Any]:
+    """Open a file that appears under its name only when everything was written; pipes and devices are written to.
+
+    `compress` writes gzip or zstd if the name ends in .gz or .zst, as `open_input` reads.
+    """
+    text: dict[str, Any] = {"encoding": "utf-8", "newline": "\n"}
+    with _replacing(path, durable=False) as handle:
+        if os.isatty(handle):
+            with open(handle, "w", closefd=False, **text) as stream:
                 output = OutputStream(stream, str(path))
                 yield output.buffer if binary else output
+            return
+        with open(handle, "wb", closefd=False) as raw, compressor(raw, path.name if compress else "") as packed:
+            if binary:
+                yield packed
             else:
-                yield stream
+                with io.TextIOWrapper(packed, **text) as stream:  # closes `packed`, which may be closed twice
+                    yield stream
 
 
 def write_file(path: Path, content: bytes, durable: bool = False) -> None:

@@ -18,7 +18,17 @@ import numpy as np
 from evalign.core import Ints, Row
 from evalign.core.report import BadRow
 from evalign.errors import FileFormatError, InputError, LengthMismatchError, excerpt, nearest
-from evalign.io.records import BadRecord, Record, Records, format_of, location, open_records, read_lines
+from evalign.io.records import (
+    BadRecord,
+    Record,
+    Records,
+    format_of,
+    has_format,
+    location,
+    open_records,
+    read_lines,
+    read_records,
+)
 from evalign.io.streams import STDIN, check_readable, count_lines, rereadable, shown
 
 REFERENCE_FIELDS = ("references", "reference")  # read unless others are named
@@ -152,6 +162,23 @@ class TableFile:
     def file_format(self) -> str:
         """Return the format: the option, else by the file's name."""
         return format_of(self.path, self.format)
+
+
+def read_texts(path: str) -> Iterator[str]:
+    """Yield the references of a table, or the lines of any other file; an error names the file and the line."""
+    if path == STDIN or not has_format(path):
+        yield from read_lines(path)
+        return
+    file_format, columns = format_of(path), Columns()
+    for record in read_records(path, file_format):
+        try:
+            if isinstance(record, BadRecord):
+                raise FileFormatError(record.error)
+            if not any(name in record.fields for name in REFERENCE_FIELDS):
+                _field(record.fields, REFERENCE_FIELDS[0])
+            yield from _references(record.fields, columns)
+        except FileFormatError as error:
+            raise FileFormatError(f"{location(path, record.line, file_format)}: {error}") from error
 
 
 def check_fields(path: str, records: Records, columns: Columns) -> None:

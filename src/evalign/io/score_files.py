@@ -1,9 +1,9 @@
 """Scores that another program computed, joined to rows.
 
 Three layouts, told apart by what is in them: one value per line, in row order; `id<TAB>value`; and mt-metrics-eval's
-`.seg.score`, `system<TAB>value`, where the k-th line of a system belongs to its k-th row. JSON lines with `id` and
-`score` (or `scores` with one field, as `evalign score` writes segments) too, and the folder of a finished batch
-job, whose shards hold such lines. `None` and empty mean no score.
+`.seg.score`, `system<TAB>value`, where the k-th line of a system belongs to its k-th row. JSON lines with `id`, `score`
+(or `scores`, as `evalign score` writes segments) and possibly `system` are read too, and the folder of a finished
+batch job, whose shards hold such lines. `None` and empty mean no score.
 """
 
 from __future__ import annotations
@@ -90,11 +90,12 @@ def _json_scores(path: str, lines: Iterator[Line], rows: Sequence[Row], name: st
             record = parse_json(line)
             scores = [record["score"]] if "score" in record else [*record["scores"].values()]  # none if the row failed
             metric, row = str(record.get("metric", "")), str(record["id"])
+            system = record.get("system")
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
             raise FileFormatError(f"{shown(path)}:{number}: expected JSON with id and score ({error})") from error
         if len(by_metric) == MAX_METRICS and metric not in by_metric:
             raise FileFormatError(f"{shown(path)}:{number}: has scores of more than {MAX_METRICS} metrics")
-        by_metric.setdefault(metric, _NamedScores()).add(index, number, row, scores[-1] if scores else None)
+        by_metric.setdefault(metric, _NamedScores()).add(index, number, row, scores[-1] if scores else None, system)
     chosen = [metric for metric in by_metric if len(by_metric) == 1 or name in (metric, metric.partition("(")[0])]
     if len(chosen) != 1:
         raise FileFormatError(
@@ -104,11 +105,12 @@ def _json_scores(path: str, lines: Iterator[Line], rows: Sequence[Row], name: st
 
 
 class _RowIndex:
-    """Rows by id, if each has its own, and by system."""
+    """Rows by id, by system and id, and by system; by ids only if they name one row each."""
 
     def __init__(self, path: str, rows: Sequence[Row]) -> None:
         self.path = path
         self.by_id = {row.id: position for position, row in enumerate(rows)}
+        self.by_system_and_id = {(row.system, row.id): position for position, row in enumerate(rows)}
         self.by_system: dict[str, list[int]] = defaultdict(list)
         for position, row in enumerate(rows):
             self.by_system[row.system].append(position)
@@ -116,6 +118,13 @@ class _RowIndex:
         if len(self.by_id) < len(rows):
             twice = next(name for name, count in Counter(row.id for row in rows).items() if count > 1)
             self.by_id, self.why_no_id = {}, f"the id {twice!r:.80} occurs twice in the data"
+        if len(self.by_system_and_id) < len(rows):
+            self.by_system_and_id = {}
+
+    def find(self, name: str, system: Any) -> int | None:
+        """Return the position of the row with an id, of a system if the line names one; None if there is none."""
+        row = self.by_id.get(name)
+        return row if row is not None else self.by_system_and_id.get((str(system or ""), name))
 
 
 class _NamedScores:
@@ -129,11 +138,11 @@ class _NamedScores:
         self._lines = self._unknown = 0  # lines that name no row, but for the first, which may be a header
         self._unknown_name = self._repeated = ""
 
-    def add(self, index: _RowIndex, number: int, name: str, value: Any) -> None:
+    def add(self, index: _RowIndex, number: int, name: str, value: Any, system: Any = None) -> None:
         """Add a line."""
         self._lines += 1
         self._first = name if self._lines == 1 else self._first
-        row = index.by_id.get(name)
+        row = index.find(name, system)
         if row is not None:
             self._repeated = self._repeated or (name if row in self._by_row else "")
             self._by_row[row] = _number(index.path, number, value)

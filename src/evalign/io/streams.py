@@ -112,16 +112,29 @@ def _decompressed(path: str) -> IO[bytes]:
     if path.endswith(".gz"):
         return cast(IO[bytes], _Ungzip(_opened(path)))
     if path.endswith(".zst"):
-        zstandard = _import_zstandard()
+        zstandard = _import_zstandard("reading zstd")
         return io.BufferedReader(_Unzstd(_opened(path), zstandard))
     return _opened(path)
 
 
-def _import_zstandard() -> Any:
+@contextmanager
+def compressor(stream: IO[bytes], name: str) -> Iterator[IO[bytes]]:
+    """Give a stream whose bytes go to `stream`, compressed if the name says so; the same bytes give the same file."""
+    if name.endswith(".gz"):
+        with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as packed:
+            yield cast(IO[bytes], packed)
+    elif name.endswith(".zst"):
+        with _import_zstandard("writing zstd").ZstdCompressor().stream_writer(stream, closefd=False) as packed:
+            yield packed
+    else:
+        yield stream
+
+
+def _import_zstandard(feature: str) -> Any:
     try:
         import zstandard
     except ImportError as error:
-        raise MissingExtraError("reading zstd", "data") from error
+        raise MissingExtraError(feature, "data") from error
     return zstandard
 
 

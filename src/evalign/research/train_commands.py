@@ -13,7 +13,7 @@ import click
 
 from evalign.cli.inputs import column_options, human_option
 from evalign.cli.options import (
-    A_FILE,
+    INPUT_FILE,
     aspect_option,
     document_option,
     metrics_option,
@@ -77,7 +77,7 @@ def lstm(request: TrainingRequest, model: str, mapping: str, pooling: str) -> No
 
 
 @click.command()
-@click.argument("data", metavar="PAIRS...", nargs=-1, required=True, type=A_FILE)
+@click.argument("data", metavar="PAIRS...", nargs=-1, required=True, type=INPUT_FILE)
 @output_option("FILE", "weights (JSON).")
 @metrics_option(())
 @document_option
@@ -90,7 +90,7 @@ def lstm(request: TrainingRequest, model: str, mapping: str, pooling: str) -> No
 @human_option
 @column_options
 @threads_option
-def combine(data: tuple[str, ...], output: str, specs: tuple[str, ...], document: str | None,
+def combine(data: tuple[str, ...], output: Path, specs: tuple[str, ...], document: str | None,
             scale: tuple[float, float] | None, folds: int, nonnegative: bool, seed: int, aspect: str | None,
             columns: Columns, input_format: str | None, threads: int) -> None:  # fmt: skip
     """Learn weights of metrics whose sum agrees with people, by regression on rated rows.
@@ -111,7 +111,7 @@ def combine(data: tuple[str, ...], output: str, specs: tuple[str, ...], document
     from evalign.research.learned.metric import with_threads
     from evalign.training.layers import RatedRows
 
-    check_writable(Path(output))
+    check_writable(output)
     features = expand_features(specs)
     extra = (document,) if document else ()
     rows = [row for path in data for row in TableFile(path, replace(columns, extra=extra), input_format)]
@@ -127,7 +127,7 @@ def combine(data: tuple[str, ...], output: str, specs: tuple[str, ...], document
     file = replace(result.file, trained={**result.file.trained, "run": run})
     file.save(output)
     _show(result, {**table.left_out, **result.left_out})
-    click.echo(f"\n{output}: {format_spec('learned', {'file': output})}, sha256 {file.digest[:8]}")
+    click.echo(f"\n{output}: {format_spec('learned', {'file': str(output)})}, sha256 {file.digest[:8]}")
 
 
 def _aspect(aspect: str | None, rated: Sequence[str]) -> str:
@@ -145,11 +145,11 @@ def _run(rated: RatedRows, features: Sequence[Feature], plan: Combination) -> st
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
-def _check_unused(output: str, run: str) -> None:
+def _check_unused(output: Path, run: str) -> None:
     """Raise an error if another file would be lost; a result of the same command is written again."""
     from evalign.research.learned.metric import LearnedFile
 
-    if not Path(output).is_file():
+    if not output.is_file():
         return
     try:
         same = LearnedFile.load(output).trained.get("run") == run

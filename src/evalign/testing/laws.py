@@ -15,7 +15,7 @@ import numpy as np
 
 from evalign.core import Row, Segment
 from evalign.core.metric import Metric
-from evalign.core.registry import metric, metric_class, metric_names
+from evalign.core.registry import as_metric, metric, metric_class, metric_names
 from evalign.core.scoring import blocks
 from evalign.core.spec import Signature, parse_spec
 from evalign.errors import EvalignError, SpecError, nearest
@@ -38,12 +38,12 @@ ROUNDING = 1e-9
 
 
 def check_metric(
-    metric: Metric, *, skip: Collection[str] = (), tolerance: float = 1e-5, long_text: int = 100_000
+    metric: Metric | str, *, skip: Collection[str] = (), tolerance: float = 1e-5, long_text: int = 100_000
 ) -> None:
     """Raise `LawBroken` for the first law that `metric` does not obey, in the order of `LAWS`.
 
     Args:
-        metric: Metric to test.
+        metric: Metric to test, or its spec.
         skip: Laws that cannot hold for it.
         tolerance: Maximum difference between two scores of one row.
         long_text: Characters of the longest text (a real model needs seconds for 100,000).
@@ -51,7 +51,8 @@ def check_metric(
     for name in skip:
         if name not in LAWS:
             raise SpecError(f"skip: there is no law {name!r}; {nearest(name, LAWS)}")
-    trial = MetricTrial(metric, tolerance, long_text)
+    tested = as_metric(metric)
+    trial = MetricTrial(tested, tolerance, long_text)
     _ = trial.scorer  # a missing model is not a broken law
     for name, law in LAWS.items():
         if name in skip:
@@ -61,9 +62,9 @@ def check_metric(
             counterexample = next(law(trial), None)
         except ScoringFailed as failed:
             smallest = trial.smallest(failed)
-            raise LawBroken(name, about, metric, smallest.rows, smallest.detail) from failed.__cause__
+            raise LawBroken(name, about, tested, smallest.rows, smallest.detail) from failed.__cause__
         if counterexample is not None:
-            raise LawBroken(name, about, metric, counterexample.rows, counterexample.detail)
+            raise LawBroken(name, about, tested, counterexample.rows, counterexample.detail)
 
 
 def one_row(trial: MetricTrial) -> Iterator[Counterexample]:

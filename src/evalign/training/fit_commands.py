@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from evalign.cli.inputs import column_options, human_option
+from evalign.cli.options import FORMATS as FORMAT_NAMES
 from evalign.cli.options import (
-    A_FILE,
+    INPUT_FILE,
     aspect_option,
     document_option,
     embeddings_option,
@@ -24,9 +26,8 @@ from evalign.cli.options import (
     threads_option,
     within_option,
 )
-from evalign.cli.options import FORMATS as FORMAT_NAMES
 from evalign.errors import SpecError
-from evalign.io.rows import Columns, InMemory, TableFile
+from evalign.io.rows import Columns, InMemory, TableFile, read_texts
 from evalign.training.plan import DEFAULT_FOLDS, DEFAULT_PAIRS, LAYER_CHOICES
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ STATISTICS = ("pearson", "spearman", "kendall", "kendall-c")  # the keys of CORR
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=A_FILE)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=INPUT_FILE)
 @output_option("FILE", "table (.tsv), with notes next to it (.json).")
 @metric_option
 @click.option("--random-pairs", type=click.IntRange(1), default=DEFAULT_PAIRS, show_default=True, metavar="N",
@@ -45,17 +46,17 @@ STATISTICS = ("pearson", "spearman", "kendall", "kendall-c")  # the keys of CORR
 @click.option("--layer-set", multiple=True, metavar="4+6", help="A set of layers besides every single one; repeatable.")
 @click.option("--about", default="", metavar="TEXT", help="Description of the texts, stored in the notes.")
 @threads_option
-def baseline(files: tuple[str, ...], output: str, spec: str, random_pairs: int, seed: int, layer_set: tuple[str, ...],
+def baseline(files: tuple[str, ...], output: Path, spec: str, random_pairs: int, seed: int, layer_set: tuple[str, ...],
              about: str, threads: int) -> None:  # fmt: skip
-    """Score random unrelated pairs of the lines of FILE..., all layers in one pass, for use with rescale=FILE.
+    """Score random unrelated pairs of the texts of FILE..., all layers in one pass, for use with rescale=FILE.
 
     \b
     evalign fit baseline news.txt -m "bertscore(model=mpnet)" -o mpnet-news.tsv
     evalign score data.jsonl -m "bertscore(model=mpnet, rescale=mpnet-news.tsv)"
 
-    The table has bert_score's format. With scale=percentile a score becomes the share of unrelated pairs below it.
+    The texts are the lines of a file, or the references of a table (JSONL, CSV, TSV, Parquet). The result has
+    bert_score's format. With scale=percentile a score becomes the share of unrelated pairs below it.
     """
-    from evalign.io.records import read_lines
     from evalign.metrics.baseline import Baseline, check_table_path
     from evalign.metrics.token_metric import is_token_metric
     from evalign.render.console import stdout_console
@@ -67,9 +68,9 @@ def baseline(files: tuple[str, ...], output: str, spec: str, random_pairs: int, 
     if not (metric.rescales and is_token_metric(metric)):
         raise SpecError(f"{metric.name} has no baseline; bertscore and lisascore have")
     check_table_path(output)
-    lines = (line for path in files for line in read_lines(path))
+    texts = (text for path in files for text in read_texts(path))
     with progress("scoring unrelated pairs", random_pairs) as advance:
-        fitted = fit_baseline(metric, lines, random_pairs, seed, layer_set, advance)
+        fitted = fit_baseline(metric, texts, random_pairs, seed, layer_set, advance)
     fitted = replace(fitted, provenance={**fitted.provenance, "about": about})
     fitted.save(output)
     notes = fitted.provenance
@@ -78,7 +79,7 @@ def baseline(files: tuple[str, ...], output: str, spec: str, random_pairs: int, 
 
 
 @click.command()
-@click.argument("data", nargs=-1, required=True, metavar="DATA...", type=A_FILE)
+@click.argument("data", nargs=-1, required=True, metavar="DATA...", type=INPUT_FILE)
 @metric_option
 @click.option("--try", "choice_type", type=click.Choice(LAYER_CHOICES), default="runs", show_default=True,
               help="Choices to compare: single layers, runs of neighbours, or all sets (small models).")  # fmt: skip

@@ -14,7 +14,7 @@ import click
 
 from evalign.cli.inputs import column_options, human_option
 from evalign.cli.options import (
-    A_FILE,
+    INPUT_FILE,
     Function,
     aspect_option,
     model_option,
@@ -85,7 +85,7 @@ def training_options(plan: TrainingPlan) -> Callable[[Callable[..., Any]], Calla
 
 def _loop_options(plan: TrainingPlan) -> list[Callable[[Callable[..., Any]], Callable[..., Any]]]:
     return [
-        click.argument("data", metavar="PAIRS...", nargs=-1, required=True, type=A_FILE),
+        click.argument("data", metavar="PAIRS...", nargs=-1, required=True, type=INPUT_FILE),
         output_option("DIR", "folder of the trained files.", type=click.Path(path_type=Path, readable=False)),
         click.option("--epochs", type=click.IntRange(1), default=plan.epochs, show_default=True,
                      help="Passes over the training pairs."),
@@ -236,7 +236,7 @@ def encoder(request: TrainingRequest, model: str, mapping: str, pooling: str, ma
               help="Part of the score that an opposite may keep.")  # fmt: skip
 @click.option("--symmetric/--free-weights", default=True, show_default=True,
               help="Give precision and recall the same weight, or learn their weights.")  # fmt: skip
-@click.option("--anchors", metavar="FILE", type=A_FILE,
+@click.option("--anchors", metavar="FILE", type=INPUT_FILE,
               help="Texts whose token vectors must not move, such as other languages; one per line.")  # fmt: skip
 @max_length_option(MAX_LENGTH)
 @device_option

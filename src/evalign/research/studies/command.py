@@ -13,7 +13,7 @@ import click
 from evalign.cli.groups import CommandGroup, with_flags
 from evalign.cli.inputs import column_options, human_option
 from evalign.cli.options import (
-    A_FILE,
+    INPUT_FILE,
     Function,
     aspect_option,
     folder_path,
@@ -48,7 +48,7 @@ def study_output(folder: str) -> Callable[[Function], Function]:
 
 def data_option(fields: str, example: str) -> Callable[[Function], Function]:
     """`--data FILE`, as `data`."""
-    return click.option("--data", metavar="FILE", type=A_FILE,
+    return click.option("--data", metavar="FILE", type=INPUT_FILE,
                         help=f"Rows (JSONL, CSV, TSV, Parquet) with {fields}. [default: {example}]")  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def lisa(ctx: click.Context, output: Path, models: tuple[str, ...], sample_rows:
 @aspect_option
 @click.option("--idf", type=click.Choice(("sources", "references")), default="sources", show_default=True,
               help="Texts over which IDF is counted.")  # fmt: skip
-@click.option("--train", metavar="FILE", type=A_FILE,
+@click.option("--train", metavar="FILE", type=INPUT_FILE,
               help="Rated paraphrases to fine-tune on: candidate, reference, human, or Opusparcus's four columns "
                    "without a header.")  # fmt: skip
 @click.option("--mapping", default="opusparcus", show_default=True, metavar="MAPPING",
