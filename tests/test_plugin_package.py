@@ -78,6 +78,10 @@ def test_score_prints_the_metrics_numbers(run):
         (("audit", "rated.jsonl", "-m", "answerf1"), "answerf1"),
         (("explain", "the Eiffel Tower", "Eiffel", "-m", "answerf1"), "1 of 2 candidate words"),
         (("align", "a b c", "a x", "-m", "bertscore(model=fake, matching=in-order)"), "in-order"),
+        (("score", "-c", "c.txt", "-r", "r.txt", "-m", "inorderscore(model=fake)"), "inorderscore(model=fake)"),
+        (("align", "a b c", "a x", "-m", "inorderscore(model=fake)"), "in-order"),
+        (("explain", "a b c", "a x", "-m", "inorderscore(model=fake)"), "precision"),
+        (("metrics",), "inorderscore"),
         (("answers", "-c", "c.txt", "-r", "r.txt"), "exact 1  partial 2  wrong 2"),
         (("--help",), "Count answers that are exactly right"),
     ],
@@ -102,7 +106,8 @@ def test_without_the_package_the_metric_is_unknown(tmp_path):
 
 
 def test_it_passes_the_laws_of_all_metrics(run):
-    run("-c", "import evalign; evalign.check_metric(evalign.metric('answerf1'))")
+    run("-c", "import evalign; evalign.check_metric('answerf1')")
+    run("-c", "import evalign; evalign.check_metric('inorderscore(model=fake)')")
 
 
 def test_a_signature_makes_the_metric_again(run):

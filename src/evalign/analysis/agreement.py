@@ -143,7 +143,9 @@ def _estimates(column: ScoredAspect) -> tuple[dict[str, Estimate], dict[str, dic
             else:
                 grouped = Grouped({}, agreement(rated, *options))
         except UndefinedStatisticError as error:
-            grouped = Grouped({}, Estimate(None, len(column.scores), flags=(str(error),)))
+            by_system = plan.level == "system" and rated.systems is not None
+            units = len(set(map(str, rated.systems or ()))) if by_system else len(column.scores)
+            grouped = Grouped({}, Estimate(None, units, flags=(str(error),)))
         estimates[statistic] = grouped.mean
         if by is not None:
             groups[statistic] = grouped.groups

@@ -43,7 +43,9 @@ def align(
     """
     metric = aligning_metric(parse_metric(spec, threads))
     if matching is not None and not isinstance(metric, BERTScore):
-        raise SpecError("--matching goes with -m bertscore; other metrics have a matching of their own")
+        raise SpecError("`matching` goes with -m bertscore; other metrics have a matching of their own")
+    if isinstance(metric, BERTScore) and matching not in (None, "all", metric.matching) and metric.matching != "greedy":
+        raise SpecError(f"`matching={matching}`, but {metric} names another one: leave one of them out")
     if matching not in (None, "all"):
         metric = with_matching(metric, matching)
     with progress("aligning"):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from evalign.batch.job import JOB, RUN_AGAIN, Manifest, StoredJob, Work
 from evalign.batch.local_engine import PATIENCE, Engine, LocalEngine, cores
@@ -30,7 +31,7 @@ from evalign.cli.options import (
     print_result,
     sample_rows_option,
 )
-from evalign.errors import FileFormatError
+from evalign.errors import FileFormatError, SpecError
 from evalign.io.folders import Folder, open_folder
 from evalign.io.rows import Columns
 from evalign.io.streams import is_remote
@@ -120,6 +121,7 @@ def run(
     same command resumes a run that was stopped. Exit code 0: all rows scored, 2: bad input, 3: some
     rows failed (DIR/errors.jsonl says which and why), 130: stopped.
     """
+    _check_engine_options(engine)
     work = Work(output, tuple(parse_metrics(specs, threads)), columns, shard_format, accept_changes)
     request = Request(inputs, work, shard_rows, input_format)
     memory_limit = int(memory * 2**30)
@@ -145,6 +147,14 @@ def run(
     for note in [*repaired, *outcome.notes]:
         echo_message(note)
     return 3 if outcome.summary.failed else 0
+
+
+def _check_engine_options(engine: str) -> None:
+    """Raise if options of Ray were typed for another engine; a variable such as RAY_ADDRESS may be set for others."""
+    context = click.get_current_context()
+    for name in ("address", "gpus"):
+        if engine != "ray" and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise SpecError(f"`{name}` is about Ray: add `engine=ray`, or leave it out")
 
 
 @batch.command()

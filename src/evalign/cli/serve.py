@@ -13,6 +13,7 @@ from evalign.cli.messages import echo_message
 from evalign.cli.options import models_option
 from evalign.core.registry import metric
 from evalign.core.spec import format_spec
+from evalign.encoders.loading import EncoderSpec, open_encoder
 from evalign.errors import MissingExtraError
 from evalign.server.settings import RequestLimits, Settings, installed_models
 
@@ -79,8 +80,10 @@ def serve(host: str, port: int, models: tuple[str, ...], bartscore: tuple[str, .
         LIMITS, body=max_body, tokens=max_tokens, pairs=max_pairs, rows=max(max_pairs, LIMITS.rows)
     )
     _check_access(token, tls_certificate, tls_key)
+    for name in models:
+        open_encoder(EncoderSpec(name))  # a model that is missing is an error now, not at the first request
     if lstm:
-        metric(format_spec("lstm", {"file": lstm})).scorer()  # a broken file is an error now, not at the first request
+        metric(format_spec("lstm", {"file": lstm})).scorer()  # so is a broken file
     settings = Settings(models or installed_models(), bartscore, lstm, host, hosts, workers, queue, deadline,
                         shutdown_seconds=grace, limits=limits, plugins=plugins, verbose=verbose, token=token or "",
                         tls_certificate=tls_certificate, tls_key=tls_key, client_requests=client_requests,

@@ -77,12 +77,12 @@ class Segment:
 def decimals(bounds: tuple[float, float]) -> int:
     """Return how many decimals of a metric's scores are printed: of those with the same digits on every processor.
 
-    Scores from 0 to 1 have four and percentages two; 32 bits, in which models compute, have about seven digits.
+    Scores up to 1 have four and percentages two; 32 bits, in which models compute, have about seven digits.
     """
     low, high = bounds
     if high >= 10:
         return 2
-    return 4 if high - low <= 2 else 3
+    return 4 if high == 1 or high - low <= 2 else 3
 
 
 @dataclass(frozen=True)

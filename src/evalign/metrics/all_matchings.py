@@ -76,10 +76,10 @@ def check_not_empty(alignment: Alignment) -> Alignment:
 
 
 def with_matching(metric: TokenMetric, matching: str) -> TokenMetric:
-    """Return the metric of that matching with the same encoder, weights and, except for transport, rescaling."""
+    """Return the metric of that matching; all options stay the same that it has, too."""
     names = [item.name for item in dataclasses.fields(TokenMetric)]
-    if matching != TRANSPORT and metric.rescales:
-        names += ["rescale", "scale"]
+    if matching != TRANSPORT:
+        names += [name for name in ("rescale", "scale", "compat") if hasattr(metric, name)]
     shared = {name: getattr(metric, name) for name in names}
     if shared["idf"] == SIDES:  # counted over all rows, for moverscore only
         shared["idf"] = "no"

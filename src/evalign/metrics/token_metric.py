@@ -8,6 +8,7 @@ MoverScore, evalign, Sentence-BERT and end-token similarity are such declaration
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -88,6 +89,12 @@ class TokenMetric(Metric):
     device: str = execution_option("cpu", "cpu, cuda, mps: other than cpu needs backend=torch")
     threads: int = execution_option(0, "threads of the encoder; 0: one per core")
     token_budget: int = execution_option(TOKEN_BUDGET, "tokens per batch")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if getattr(self, "rescale", False) is not False:  # on the instance: unrelated text may score far below 0
+            bounds = (-math.inf, 1.0) if getattr(self, "scale", "") == "linear" else (0.0, 1.0)
+            object.__setattr__(self, "bounds", bounds)
 
     def check_signature(self, signature: Signature) -> None:
         """Raise SpecError if the signature does not describe this metric; an IDF table of other rows may differ."""

@@ -26,6 +26,10 @@ class EscapingConsole(Console):
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=escaped(segment.text))
 
+    def print(self, *objects: Any, crop: bool = False, **options: Any) -> None:
+        """Print; a line that is longer than the terminal is wide is left whole."""
+        super().print(*objects, crop=crop, **options)
+
     def on_broken_pipe(self) -> None:
         """Raise the error again, as every other output does; rich would exit with 1."""
         raise

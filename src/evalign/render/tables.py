@@ -146,8 +146,8 @@ def interval_text(ends: tuple[float, float], spec: str) -> str:
 
 
 def signature_line(signature: object) -> Text:
-    """Return a signature as the line below a terminal table."""
-    return Text(str(signature), style="dim")
+    """Return a signature as the line below a terminal table, which is never broken, so that it can be copied."""
+    return Text(str(signature), style="dim", no_wrap=True, overflow="ignore")
 
 
 def tsv(columns: Sequence[str], lines: Iterable[Iterable[object]]) -> str:

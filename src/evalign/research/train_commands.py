@@ -51,7 +51,7 @@ SHOWN = 12  # terms in the table
 @loss_option(PLAN)
 @model_option("minilm", "its word vectors are the start.")
 @mapping_option
-@pooling_option
+@pooling_option(("mean", "max"))
 def lstm(request: TrainingRequest, model: str, mapping: str, pooling: str) -> None:
     """Train a bidirectional LSTM so that cosines of sentence vectors follow the ratings.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
 from importlib import import_module
@@ -115,10 +115,13 @@ mapping_option = click.option(
          "with such a table.",
 )  # fmt: skip
 
-pooling_option = click.option(
-    "--pooling", type=click.Choice(("mean", "cls", "max")), default="mean", show_default=True,
-    help="How token vectors become one vector.",
-)  # fmt: skip
+
+def pooling_option(names: Iterable[str]) -> Callable[[Function], Function]:
+    """`--pooling`, as `pooling`; the first name is the default."""
+    choices = list(names)
+    return click.option("--pooling", type=click.Choice(choices), default=choices[0], show_default=True,
+                        help="How the vectors of tokens become one vector.")  # fmt: skip
+
 
 device_option = click.option("--device", default="cpu", show_default=True, help="cpu, cuda, cuda:1, mps.")
 
@@ -189,7 +192,7 @@ def _agreement(start: Epoch, best: Epoch) -> str:
 @loss_option(PLAN)
 @model_option("minilm", "training starts from it.")
 @mapping_option
-@pooling_option
+@pooling_option(("mean", "cls", "max"))
 @max_length_option(MAX_LENGTH)
 @device_option
 def encoder(request: TrainingRequest, model: str, mapping: str, pooling: str, max_length: int, device: str) -> None:

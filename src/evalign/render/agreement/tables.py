@@ -91,8 +91,9 @@ def agreement_tsv(agreement: Agreement) -> str:
     for judgement in agreement.judgements:
         estimates = [judgement.estimates[name] for name in statistics]
         numbers = [number for estimate in estimates for number in (estimate.value, estimate.low, estimate.high)]
-        lines.append([judgement.aspect, judgement.rank, judgement.metric, *numbers, _n(judgement)])
-    return tsv(["aspect", "rank", "metric", *columns, "n"], lines)
+        signature = agreement.table.signatures.get(judgement.metric)
+        lines.append([judgement.aspect, judgement.rank, judgement.metric, *numbers, _n(judgement), signature])
+    return tsv(["aspect", "rank", "metric", *columns, "n", "signature"], lines)
 
 
 def agreement_latex(agreement: Agreement) -> str:
