@@ -48,7 +48,9 @@ def test_score_reads_what_is_asked_for_and_needs_no_input(folder, run):
     assert len((folder / "all.jsonl").read_bytes().splitlines()) == 120
     refused = run("score", "out", "-m", "bleu", cwd=folder)
     assert refused.returncode == 2
-    assert "-m bleu: out has scores of bertscore(model=fake, idf=references), chrf, ter; name one" in refused.stderr
+    assert (
+        "--metric bleu: out has scores of bertscore(model=fake, idf=references), chrf, ter; name one" in refused.stderr
+    )
 
 
 def test_compare(folder, run):

@@ -43,7 +43,9 @@ def test_two_matchings_are_one_too_many(run):
 
 def test_another_matching_keeps_the_other_options():
     metric = evalign.metric("bertscore(compat=bert-score, idf=references, layer=3)")
-    assert str(with_matching(metric, "exact")) == "bertscore(layer=3, idf=references, matching=exact, compat=bert-score)"
+    assert (
+        str(with_matching(metric, "exact")) == "bertscore(layer=3, idf=references, matching=exact, compat=bert-score)"
+    )
     assert str(with_matching(metric, "transport")) == "moverscore(layer=3, idf=references)"
 
 

@@ -139,7 +139,7 @@ def test_errors_are_one_sentence(run, pairs, tmp_path, arguments, said):
         (("encoder", "--damage", "1"), "No such option"),
         (("encoder", "--anchors", "pairs.jsonl"), "No such option"),
         (("lstm", "--max-length", "30"), "No such option"),
-        (("lstm", "--pooling", "cls"), "unknown pooling 'cls'"),
+        (("lstm", "--pooling", "cls"), "'cls' is not one of 'mean', 'max'"),
         (("combine", "-m", "chrf", "--epochs", "3"), "No such option"),
         (("adapter", "--pooling", "cls"), "No such option"),
         (("adapter", "--anchors", "none.txt"), "none.txt: no such file"),

@@ -1,6 +1,7 @@
 """The progress bar: after a second, on a terminal, whether or not a step is finished; never anywhere else."""
 
 import io
+import re
 import threading
 
 import pytest
@@ -48,6 +49,42 @@ def test_quick_work_and_work_off_a_terminal_show_nothing(monkeypatch):
     with progress("encoding", 1, terminal(screen, is_terminal=False)) as advance:
         advance()
     assert screen.getvalue() == ""
+
+
+def test_off_a_terminal_lines_are_printed_on_request(monkeypatch):
+    seconds = iter(range(0, 1000, 10))
+    clock = {"now": 0.0}
+    monkeypatch.setattr(module.time, "monotonic", lambda: clock["now"])
+    screen = Screen()
+    with progress("training", 40, terminal(screen, is_terminal=False), log_seconds=30) as advance:
+        advance(20, earlier=True)
+        for number, clock["now"] in zip(range(10), seconds, strict=False):
+            advance(note=f"loss {number}")
+    lines = screen.getvalue().splitlines()
+    assert [re.sub(r"[\d,.]+/s, [\d:]+ left", "RATE", line) for line in lines] == [
+        "training: 24/40, RATE, loss 3",
+        "training: 27/40, RATE, loss 6",
+        "training: 30/40, RATE, loss 9",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("done", "seconds", "left", "expected"),
+    [(30, 60, 90, "0.5/s, 0:03:00 left"), (3000, 1, 6000, "3,000/s, 0:00:02 left"), (1, 4, None, "0.2/s")],
+)
+def test_the_rate_and_the_time_left(done, seconds, left, expected):
+    assert module._rate(done, seconds, left) == expected
+
+
+def test_steps_of_an_earlier_run_have_no_rate(monkeypatch):
+    """A resumed training starts at step 900 of 1,000, and does not say that it did 900 steps in a second."""
+    monkeypatch.setattr(module, "DELAY_SECONDS", 0)
+    screen = Screen()
+    with progress("encoding", 1000, terminal(screen)) as advance:
+        advance(900, earlier=True)
+        assert screen.drawn.wait(300)
+    assert "900/1000" in screen.getvalue()
+    assert "/s" not in screen.getvalue()
 
 
 def test_an_error_ends_the_bar(monkeypatch):

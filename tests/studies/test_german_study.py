@@ -375,7 +375,7 @@ def test_a_damaged_tuned_encoder_is_trained_anew(model, tuned_plan, tmp_path, da
     plan = replace(tuned_plan.training, epochs=1)
 
     def tune():
-        return tuning.fine_tune(model, tuned_plan.pairs, plan, tmp_path, Watch(lambda _: None))
+        return tuning.fine_tune(model, tuned_plan.pairs, plan, tmp_path, Watch())
 
     first = tune()
     weights, record = first.directory / "model.safetensors", first.directory / "training.json"

@@ -239,13 +239,13 @@ def test_a_stopped_run_ends_at_the_same_bytes(tiny, tmp_path, matching):
     train_to(tmp_path / "whole", trainee(tiny("bert"), **settings), data, plan)
     steps = []
 
-    def advance(count):
-        steps.append(count)
+    def stepped(loss):
+        steps.append(loss)
         if len(steps) == 3:
             raise Stop
 
     with pytest.raises(Stop):
-        train_to(tmp_path / "stopped", trainee(tiny("bert"), **settings), data, plan, Watch(advance=advance), 0.0)
+        train_to(tmp_path / "stopped", trainee(tiny("bert"), **settings), data, plan, Watch(stepped=stepped), 0.0)
     done = train_to(tmp_path / "stopped", trainee(tiny("bert"), **settings), data, plan, Watch(), 0.0)
     assert not done.found_finished
     for name in (TENSORS, INDEX, "training.json"):

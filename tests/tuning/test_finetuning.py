@@ -85,13 +85,13 @@ def test_the_same_run_gives_the_same_bits_and_another_seed_others(bert, undistur
 def stopped_after(steps):
     done = 0
 
-    def advance(count):
+    def stepped(_loss):
         nonlocal done
-        done += count
+        done += 1
         if done >= steps:
             raise Stop
 
-    return Watch(advance=advance)
+    return Watch(stepped=stepped)
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ def test_stopped_again_and_again(bert, undisturbed, tmp_path):
     while True:
         model, calls = trainee(bert), []
 
-        def advance(count, calls=calls):
-            calls.append(count)
+        def called(value, calls=calls):
+            calls.append(value)
             if len(calls) == 3:  # the resume, a step that is saved, a step that is not
                 raise Stop
 
         try:
-            fit(model, PAIRS, PLAN, tmp_path, Watch(advance=advance), 0.0)
+            fit(model, PAIRS, PLAN, tmp_path, Watch(stepped=called, resumed=called), 0.0)
             break
         except Stop:
             stops += 1

@@ -33,15 +33,11 @@ JOB, FORMAT, VERSION = "job.json", "evalign.batch", 1
 MANIFEST, SHARDS, TABLES = "manifest.jsonl", "shards", "idf"
 LABELS = {  # keys of job.json and their names in messages
     "evalign": "evalign's version",
-    "metrics": "-m",
+    "metrics": "`specs`",
     "execution": "the execution options (threads, device)",
     "columns": "the fields of the rows",
     "shard_rows": "`shard_rows`",
     "output": "`shard_format`",
-}
-CONTENT_LABELS = {  # the same, of what may change between two runs of one command
-    "libraries": "the libraries",
-    "content": "the files and the processor",
 }
 JOB_SHAPE = {
     "format": str,

@@ -236,7 +236,7 @@ class JobRows:
             fitting = [metric for metric in self.job.metrics if name in (str(metric), metric.name)]
             if len(fitting) != 1:
                 have = ", ".join(map(str, self.job.metrics))
-                raise SpecError(f"-m {name}: {self.job.folder} has scores of {have}; name one of them")
+                raise SpecError(f"`specs={name}`: {self.job.folder} has scores of {have}; name one of them")
             chosen += fitting
         return list(dict.fromkeys(chosen)) or self.job.metrics
 

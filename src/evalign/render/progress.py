@@ -1,8 +1,9 @@
-"""Progress bar on standard error, shown only if the work takes longer than a second."""
+"""Progress on standard error: a bar on a terminal if the work takes longer than a second; else lines, on request."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -31,8 +32,8 @@ DELAY_SECONDS = 1.0
 class Advance(Protocol):
     """Function that reports finished steps."""
 
-    def __call__(self, steps: int = 1) -> None:
-        """Count `steps` more rows as finished."""
+    def __call__(self, steps: int = 1, note: str = "", earlier: bool = False) -> None:
+        """Count `steps` more as finished; `note` replaces the last one; `earlier` ones, of another run, took no time."""
         ...
 
 
@@ -52,21 +53,29 @@ class RateColumn(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         """Return the rate and the time left; empty until a step is finished."""
-        if not task.completed or not task.elapsed:
-            return Text("")
-        rate = task.completed / task.elapsed
-        left = "" if task.remaining is None else f", {timedelta(seconds=round(task.remaining / rate))} left"
-        return Text(f"{rate:,.0f}/s{left}" if rate >= 10 else f"{rate:.1f}/s{left}")
+        done = task.completed - task.fields["earlier"]
+        rate = _rate(done, task.elapsed, task.remaining) if done > 0 and task.elapsed else ""
+        return Text(", ".join(filter(None, [rate, task.fields["note"]])))
+
+
+def _rate(done: float, seconds: float, left: float | None) -> str:
+    """Return the steps per second and the time left, of `done` > 0 steps in `seconds` > 0."""
+    rate = done / seconds
+    number = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+    return number if left is None else f"{number}, {timedelta(seconds=round(left / rate))} left"
 
 
 @contextmanager
-def progress(title: str, total: int | None = None, console: Console | None = None) -> Iterator[Advance]:
+def progress(
+    title: str, total: int | None = None, console: Console | None = None, log_seconds: float | None = None
+) -> Iterator[Advance]:
     """Show a progress bar, and yield a function that counts finished steps.
 
     Args:
         title: Text before the bar.
         total: Number of steps, if it is known.
         console: Where the bar is drawn; by default standard error, and only on a terminal.
+        log_seconds: Print a line each time so many seconds have passed if the console is no terminal; None: nothing.
     """
     bar = Progress(
         TextColumn("{task.description}"),
@@ -78,19 +87,44 @@ def progress(title: str, total: int | None = None, console: Console | None = Non
         transient=True,
         redirect_stdout=sys.stdout.isatty(),  # output to a file or a pipe must not be captured
     )
-    task = bar.add_task(title, total=total)
+    task = bar.add_task(title, total=total, note="", earlier=0)
+    log = _Log(bar, log_seconds) if log_seconds is not None and not bar.console.is_terminal else None
+
+    def advance(steps: int = 1, note: str = "", earlier: bool = False) -> None:
+        bar.update(task, advance=steps, note=note, earlier=bar.tasks[0].fields["earlier"] + (steps if earlier else 0))
+        if log is not None:
+            log.print(bar.tasks[0])
+
     start = Timer(DELAY_SECONDS, _start, [bar])
     start.daemon = True
     if bar.console.is_terminal:
         start.start()
     try:
-        yield lambda steps=1: bar.advance(task, steps)
+        yield advance
     finally:
         start.cancel()
         if start.ident is not None:
             start.join()  # it may be drawing the bar just now
         if bar.live.is_started:
             bar.stop()
+
+
+class _Log:
+    """Prints the state of a bar as a line, once in a number of seconds."""
+
+    def __init__(self, bar: Progress, seconds: float) -> None:
+        self._bar, self._seconds, self._printed = bar, seconds, time.monotonic()
+
+    def print(self, task: Task) -> None:
+        """Print a line such as `training: 300/1200, 2.1/s, 0:07:08 left, loss 0.0312` if it is time."""
+        if time.monotonic() - self._printed < self._seconds:
+            return
+        self._printed = time.monotonic()
+        total = "" if task.total is None else f"/{task.total:.0f}"
+        rate = RateColumn().render(task).plain
+        self._bar.console.print(
+            f"{task.description}: {', '.join(filter(None, [f'{task.completed:.0f}{total}', rate]))}"
+        )
 
 
 def _start(bar: Progress) -> None:

@@ -1,1 +1,1 @@
-"""Studies, the LSTM baseline and learned combinations: built on the public names, never imported by the core."""
+"""Studies, the LSTM baseline and learned combinations, which plug in; the core never imports them."""

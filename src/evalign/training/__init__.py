@@ -1,1 +1,1 @@
-"""Fine-tuning, adapters, losses, layer choice and baselines (extra `torch`): built on the public names."""
+"""Fine-tuning, adapters, losses, layer choice and baselines (extra `torch`), which plug into the core."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from evalign.training.trainee import Epoch, Trainee
 MakeTrainee = Callable[["Sequence[RatedPair]"], "Trainee"]
 PLAN = TrainingPlan()
+LOG_SECONDS = 30.0  # between lines of progress where there is no terminal
+LOSS_STEPS = 50  # whose mean loss is shown
 
 
 @dataclass(frozen=True)
@@ -164,14 +168,23 @@ def run_training(request: TrainingRequest, data: RatedPairs, make: MakeTrainee, 
     trainee = make(train)
     for why, count in data.left_out.items():
         click.echo(f"left out: {count} rows, {why}", err=True)
-    with progress("training", plan.epochs * plan.steps_per_epoch(len(train))) as advance:
-        watch = Watch(advance, _print_epoch, lambda sentence: click.echo(sentence, err=True))
+    losses: deque[float] = deque(maxlen=LOSS_STEPS)
+    with progress("training", plan.epochs * plan.steps_per_epoch(len(train)), log_seconds=LOG_SECONDS) as advance:
+
+        def stepped(loss: float) -> None:
+            losses.append(loss)
+            advance(note=f"loss {fmean(losses):.4f}")
+
+        resumed = partial(advance, earlier=True)
+        watch = Watch(stepped, resumed, _print_epoch, lambda sentence: click.echo(sentence, err=True))
         done = train_to(output, trainee, data, plan, watch, request.checkpoint_seconds)
     if done.found_finished:
         click.echo(f"{output}: finished before, by the same command")
     click.echo(f"{output}: {done.train_pairs} pairs, epoch {done.best.number}{_agreement(done.epochs[0], done.best)}")
     if done.best.number == 0:
-        click.echo("No epoch was better than the start, which was saved: try another --lr, or more pairs.")
+        click.echo(
+            "No epoch was better than the start, which was saved: try another learning rate (--lr), or more pairs."
+        )
     click.echo(f"Use it as: {spec}")
 
 

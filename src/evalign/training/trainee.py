@@ -119,7 +119,8 @@ class TrainingResult:
 class Watch:
     """Functions that are called during training."""
 
-    advance: Callable[[int], Any] = lambda _: None  # with the number of steps done since the last call
+    stepped: Callable[[float], Any] = lambda _: None  # after each step, with the loss of its batch
+    resumed: Callable[[int], Any] = lambda _: None  # with the number of steps that an earlier run has done
     evaluated: Callable[[Epoch], Any] = lambda _: None
     tell: Callable[[str], Any] = lambda _: None  # with a message, such as a resume or a smaller batch
 

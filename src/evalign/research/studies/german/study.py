@@ -99,7 +99,7 @@ def _trained(
     target = folder / digest_of(run)[:40]
     trained = read_record(target)
     if trained is not None and trained.unchanged:
-        watch.advance(training_steps(pairs, plan))
+        watch.resumed(training_steps(pairs, plan))
         return trained
     import_module("evalign.training.trainee")  # first: it says what to install where torch is missing
     from evalign.training.training_loop import train_to
@@ -258,14 +258,17 @@ class _Run:
         self.tried = True
         options = replace(self.plan.options, layer=matched_layer(model, self.plan.options))
         with self.naming(f"fine-tuning of {name}"):
-            self.tuned[name] = fine_tune(model, pairs, self.plan.training, folder, Watch(self.advance))
+            self.tuned[name] = fine_tune(model, pairs, self.plan.training, folder, self._watch())
             self.score(systems.tuned_systems(str(self.tuned[name].directory), name, self.rows, options))
 
     def lstm(self, start: str, pairs: RatedPairs, folder: Path) -> None:
         """The baseline from before transformers, trained on the same pairs."""
         with self.naming("LSTM"):
-            trained = train_lstm(start, pairs, folder, Watch(self.advance))
+            trained = train_lstm(start, pairs, folder, self._watch())
             self.score([systems.lstm_system(str(trained.directory))])
+
+    def _watch(self) -> Watch:
+        return Watch(stepped=lambda _: self.advance(1), resumed=self.advance)
 
     def score(self, unscored: Iterable[System]) -> None:
         """Adds what can be scored."""
