@@ -17,7 +17,7 @@ import rated
 import workloads
 
 import evalign
-from evalign.analysis.metric_trial import TRICKS
+from evalign.analysis.audit_measurements import TRICKS
 from evalign.encoders.adapter import read_adapter
 from evalign.encoders.weights import known_by_digest
 from evalign.training.damage import RULES

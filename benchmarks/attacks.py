@@ -14,7 +14,7 @@ from pathlib import Path
 import workloads
 
 import evalign
-from evalign.analysis.metric_trial import TRICKS
+from evalign.analysis.audit_measurements import TRICKS
 from evalign.matching.registry import MATCHINGS
 
 METRICS = {name: f"bertscore(matching={name})" for name in MATCHINGS} | {"transport": "moverscore", "sbert": "sbert"}

@@ -9,7 +9,7 @@ from guide_advice import Advice
 from guide_agreement import SAMPLES, Draws
 from guide_data import LAYER, SETS, TRAINED, Sample, mark
 
-from evalign.analysis.metric_trial import CHANGES as AUDIT_CHANGES
+from evalign.analysis.audit_measurements import CHANGES as AUDIT_CHANGES
 
 CHANGES: dict[str, Callable[[str], str]] = {
     "no stop words": AUDIT_CHANGES["function words"].apply,

@@ -55,7 +55,7 @@ def assert_same(ours, theirs):
         assert one.vectors.dtype == other.vectors.dtype == np.float32
         assert one.vectors.shape == other.vectors.shape
         assert one.vectors.tobytes() == other.vectors.tobytes()
-        for name in ("text", "pieces", "unknown", "dropped", "borders"):
+        for name in ("text", "pieces", "unknown", "dropped", "window_starts"):
             assert getattr(one.tokens, name) == getattr(other.tokens, name), name
         for name in ("ids", "offsets", "special"):
             mine, its = getattr(one.tokens, name), getattr(other.tokens, name)

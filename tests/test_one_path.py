@@ -33,10 +33,10 @@ def users_of(*modules):
 
 
 def test_every_loop_over_rows_is_score_stream():
-    looping = {"core/metric.py", "analysis/scoring.py", "analysis/metric_trial.py", "batch/shards.py"}
+    looping = {"core/metric.py", "analysis/scoring.py", "analysis/audit_measurements.py", "batch/shards.py"}
     assert calls("score_stream") == looping
     beside = {path for path in calls("scorer.score") if path.split("/")[0] in ("analysis", "batch", "server")}
-    assert beside == {"analysis/metric_trial.py"}, "which measures the processor time of a call"
+    assert beside == {"analysis/audit_measurements.py"}, "which measures the processor time of a call"
 
 
 def test_files_become_whole_and_durable_in_one_module():

@@ -9,7 +9,7 @@ from scipy import stats
 
 import evalign
 from damaged_texts import damaged, references
-from evalign.analysis.metric_trial import (
+from evalign.analysis.audit_measurements import (
     CHANGES,
     LENGTH_FACTORS,
     first_half,

@@ -28,7 +28,7 @@ from evalign.stats.estimate import MIN_ROWS, Estimate, merged
 from evalign.stats.levels import (
     LEVELS,
     Averaging,
-    Grouped,
+    GroupEstimates,
     Rated,
     agreement,
     agreement_by,
@@ -141,11 +141,11 @@ def _estimates(column: ScoredAspect) -> tuple[dict[str, Estimate], dict[str, dic
             elif by is not None:
                 grouped = agreement_by(rated, by, *options)
             else:
-                grouped = Grouped({}, agreement(rated, *options))
+                grouped = GroupEstimates({}, agreement(rated, *options))
         except UndefinedStatisticError as error:
             by_system = plan.level == "system" and rated.systems is not None
             units = len(set(map(str, rated.systems or ()))) if by_system else len(column.scores)
-            grouped = Grouped({}, Estimate(None, units, flags=(str(error),)))
+            grouped = GroupEstimates({}, Estimate(None, units, flags=(str(error),)))
         estimates[statistic] = grouped.mean
         if by is not None:
             groups[statistic] = grouped.groups

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from evalign.analysis.agreement import AgreementPlan, agree_table
-from evalign.analysis.data_quality import DataQuality, data_quality, item_of, mean_ratings
-from evalign.analysis.metric_trial import (
+from evalign.analysis.audit_measurements import (
     CHANGE_COUNT,
     PAIRS_TIMED,
     REORDERED_ROWS,
@@ -28,6 +27,7 @@ from evalign.analysis.metric_trial import (
     reliability,
     robustness,
 )
+from evalign.analysis.data_quality import DataQuality, data_quality, item_of, mean_ratings
 from evalign.analysis.rated_tables import RatedTable, rate
 from evalign.core import Floats, Row, Segment
 from evalign.core.metric import Metric

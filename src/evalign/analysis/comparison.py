@@ -20,8 +20,8 @@ from evalign.analysis.comparison_results import (
     MetricComparison,
     PairedScores,
     SystemComparison,
+    SystemDifference,
     SystemScore,
-    Versus,
     read_rows,
     score_pairs,
 )
@@ -221,7 +221,7 @@ def metric_comparison(
     corrected = dict(zip(tested, adjusted(largest, plan.correction).tolist(), strict=True))
     ranks = _ranks(table.metric, order, tested, corrected, plan.alpha) if several else dict.fromkeys(order)
     against = {
-        (first, second): Versus(
+        (first, second): SystemDifference(
             _value(pair.bootstrap.difference.value), pair.bootstrap.difference.low, pair.bootstrap.difference.high,
             pair.p_values, *pair.wins_losses_ties,
             (examples or {}).get((spec, second), ()) if first == baseline else (),

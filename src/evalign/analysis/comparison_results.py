@@ -58,7 +58,7 @@ class ComparisonPlan:
 
 
 @dataclass(frozen=True)
-class Versus:
+class SystemDifference:
     """A system against the baseline. Differences are system minus baseline, also where lower is better.
 
     `p_values` are two-sided, by test. A row counts as won if it is better by more than rounding.
@@ -105,7 +105,7 @@ class SystemScore:
     high: float | None
     rank: int | None
     flags: Mapping[str, int]
-    versus: Versus | None  # None for the baseline itself
+    versus: SystemDifference | None  # None for the baseline itself
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -132,7 +132,7 @@ class MetricComparison:
     failed: int
     first_error: str | None
     systems: Sequence[SystemScore]
-    pairs: Mapping[tuple[str, str], Versus]
+    pairs: Mapping[tuple[str, str], SystemDifference]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""

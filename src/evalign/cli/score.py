@@ -71,8 +71,8 @@ def score(
     evalign score scores/ --resamples 1000
 
     DATA is JSONL (fields candidate, references, and optionally id, source, system), CSV, TSV or Parquet, plain,
-    gzipped or zstd; '-' is standard input; or the folder of a finished batch job, whose scores are read. Exit code 0: all
-    rows scored, 2: bad input, 3: some rows failed.
+    gzipped or zstd; '-' is standard input; or the folder of a finished batch job, whose scores are read. Exit code 0:
+    all rows scored, 2: bad input, 3: some rows failed.
     """
     metrics = inputs.metrics(specs, threads)
     sources = inputs.rows(metrics) if html is None else rereadable(inputs.rows(metrics))

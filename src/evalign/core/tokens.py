@@ -29,7 +29,7 @@ class Tokens:
     special: Bools
     unknown: tuple[int, ...] = ()  # indices of tokens that the vocabulary lacks
     dropped: int = 0  # tokens cut off by overlong=truncate
-    borders: tuple[int, ...] = ()  # indices where the next window of an over-long text begins
+    window_starts: tuple[int, ...] = ()  # indices where the next window of an over-long text begins
 
     def __len__(self) -> int:
         return len(self.pieces)
@@ -42,7 +42,7 @@ class Tokens:
     @property
     def windows(self) -> int:
         """Number of windows that an over-long text was read in."""
-        return len(self.borders) + 1
+        return len(self.window_starts) + 1
 
     @property
     def counts(self) -> dict[str, int]:
@@ -50,7 +50,7 @@ class Tokens:
         named = {
             "empty": int(self.empty),
             "truncated": self.dropped,
-            "windowed": self.windows if self.borders else 0,
+            "windowed": self.windows if self.window_starts else 0,
             "unknown-token": len(self.unknown),
         }
         return {name: count for name, count in named.items() if count}
@@ -64,7 +64,7 @@ class Tokens:
             offsets=self.offsets[mask],
             special=self.special[mask],
             unknown=tuple(_kept_before(mask, index) for index in self.unknown if mask[index]),
-            borders=tuple(_kept_before(mask, index) for index in self.borders),
+            window_starts=tuple(_kept_before(mask, index) for index in self.window_starts),
         )
 
     def surface(self, index: int) -> str:

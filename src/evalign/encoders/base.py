@@ -261,7 +261,7 @@ class BatchingEncoder(ABC):
         windows = self._windows(tokens)
         if len(windows) > 1:
             first = len(self.tokenizer.prefix_ids)
-            return replace(tokens, borders=tuple(first + window.keep_start for window in windows[1:]))
+            return replace(tokens, window_starts=tuple(first + window.keep_start for window in windows[1:]))
         stop = len(tokens) - len(self.tokenizer.suffix_ids)
         excess = len(tokens) - self.tokenizer.frame_length - windows[0].stop
         return cut(tokens, range(stop - excess, stop)) if excess else tokens

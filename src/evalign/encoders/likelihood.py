@@ -29,7 +29,7 @@ Ids = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class LikelihoodChoice:
+class LikelihoodOptions:
     """Options that decide a log-probability, and the number of threads."""
 
     model: str
@@ -89,7 +89,7 @@ class LikelihoodModel(ABC):
     labels: str  # special tokens that are predicted too: start+end, end, none
     max_length: int
 
-    def __init__(self, choice: LikelihoodChoice) -> None:
+    def __init__(self, choice: LikelihoodOptions) -> None:
         self.choice = choice
         self.token_budget = choice.token_budget
         self.real_tokens = 0  # for benchmarks: tokens of texts
@@ -183,7 +183,7 @@ def plan_pairs(pairs: Sequence[tuple[Ids, Ids]], budget: int) -> list[list[int]]
 _pool: ModelPool[LikelihoodModel] = ModelPool(2)
 
 
-def open_likelihood(choice: LikelihoodChoice) -> LikelihoodModel:
+def open_likelihood(choice: LikelihoodOptions) -> LikelihoodModel:
     """Return the model of a choice, from the pool or loaded now; a directory that was rewritten is a new model."""
     located = locate(choice.model)
 
@@ -195,7 +195,7 @@ def open_likelihood(choice: LikelihoodChoice) -> LikelihoodModel:
     return _pool.get((choice, located), load)
 
 
-def likelihood_content(choice: LikelihoodChoice) -> dict[str, str]:
+def likelihood_content(choice: LikelihoodOptions) -> dict[str, str]:
     """Return the model's digest and what else decides likelihoods here; nothing is loaded."""
     libraries = {library: str(version_of(library)) for library in DECIDING_IF_INSTALLED}
     return {"processor": processor(), **libraries, "model": locate(choice.model).pinned}

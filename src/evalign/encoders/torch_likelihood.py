@@ -17,7 +17,7 @@ import numpy as np
 
 from evalign.core import Bools, Floats, Ints, Tokens
 from evalign.encoders.base import pad
-from evalign.encoders.likelihood import Ids, LikelihoodChoice, LikelihoodModel, Passage
+from evalign.encoders.likelihood import Ids, LikelihoodModel, LikelihoodOptions, Passage
 from evalign.encoders.tokenizer import NO_LIMIT, as_tokens, utf8
 from evalign.encoders.torch_hf import load, load_tokenizer, loading, torch_threads
 from evalign.encoders.weights import Located
@@ -35,7 +35,7 @@ SHIFT = "prepare_decoder_input_ids_from_labels"
 DEFAULT_LIMIT = 1024  # tokens, where neither model nor tokenizer states a limit: the original script's
 
 
-def load_likelihood(located: Located, choice: LikelihoodChoice) -> LikelihoodModel:
+def load_likelihood(located: Located, choice: LikelihoodOptions) -> LikelihoodModel:
     """Load the model of a directory: an encoder-decoder or a causal language model, by its config."""
     with loading(located.directory, choice.device):
         config = AutoConfig.from_pretrained(located.directory)
@@ -48,7 +48,7 @@ class TorchModel(LikelihoodModel):
 
     auto: Any
 
-    def __init__(self, located: Located, choice: LikelihoodChoice) -> None:
+    def __init__(self, located: Located, choice: LikelihoodOptions) -> None:
         super().__init__(choice)
         self.name = located.pinned
         with loading(located.directory, choice.device):
@@ -96,7 +96,7 @@ class Seq2SeqModel(TorchModel):
     architecture = "seq2seq"
     auto = AutoModelForSeq2SeqLM
 
-    def __init__(self, located: Located, choice: LikelihoodChoice) -> None:
+    def __init__(self, located: Located, choice: LikelihoodOptions) -> None:
         super().__init__(located, choice)
         if getattr(self.tokenizer, "tgt_lang", "") is None:  # until a passage sets it
             self.tokenizer.tgt_lang = self.tokenizer.src_lang

@@ -128,8 +128,8 @@ class EntropicTransport(torch.autograd.Function):
     @staticmethod
     def forward(ctx: torch.autograd.function.FunctionCtx, values: Tensor, masks: Masks, options: SoftOptions) -> object:
         """Return the plan (batch, n, m) without its slack, and whether each pair met the tolerance."""
-        plan, heat, converged = _plan(values, masks, options)
-        ctx.save_for_backward(plan, heat)
+        plan, temperature, converged = _plan(values, masks, options)
+        ctx.save_for_backward(plan, temperature)
         ctx.mark_non_differentiable(converged)
         return plan[:, :-1, :-1].clone(), converged
 
@@ -137,11 +137,11 @@ class EntropicTransport(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: torch.autograd.function.FunctionCtx, gradient: Tensor, _: Tensor) -> object:
         """Return the gradient with respect to the values."""
-        plan, heat = ctx.saved_tensors  # type: ignore[attr-defined]
+        plan, temperature = ctx.saved_tensors  # type: ignore[attr-defined]
         upstream = torch.nn.functional.pad(gradient, (0, 1, 0, 1))  # nothing depends on the slack
         a, b = _potentials(plan, (plan * upstream).sum(2), (plan * upstream).sum(1))
         projected = plan * (upstream - a[:, :, None] - b[:, None, :])
-        return projected[:, :-1, :-1] / heat, None, None
+        return projected[:, :-1, :-1] / temperature, None, None
 
 
 def _potentials(plan: Tensor, by_row: Tensor, by_column: Tensor) -> tuple[Tensor, Tensor]:
@@ -185,35 +185,35 @@ def _plan(values: Tensor, masks: Masks, options: SoftOptions) -> tuple[Tensor, T
     f, g = torch.zeros_like(rows), torch.zeros_like(columns)
     active, cold = span >= 0, span < 0
     for step in range(options.max_iterations):
-        heat = (span * COOLING**step).clamp_min(options.temperature)[:, None]
-        next_f = _balanced(values, g, rows, heat)
-        error = _excess(rows, f, next_f, heat)  # of the row sums; the columns' are exact
+        temperature = (span * COOLING**step).clamp_min(options.temperature)[:, None]
+        next_f = _balanced(values, g, rows, temperature)
+        error = _excess(rows, f, next_f, temperature)  # of the row sums; the columns' are exact
         active = active & ~(cold & (error <= options.tolerance))
         if not bool(active.any()):
             break
         if step % NEWTON_EVERY == NEWTON_EVERY - 1:
-            next_g = _balanced(values.mT, next_f, columns, heat)
-            plan = torch.exp((values + next_f[:, :, None] + next_g[:, None, :]) / heat[:, :, None])
-            jump = next_f + heat * _potentials(plan, rows - plan.sum(2), columns - plan.sum(1))[0]
-            landed = _balanced(values.mT, jump, columns, heat)
-            better = _excess(rows, jump, _balanced(values, landed, rows, heat), heat) < error
+            next_g = _balanced(values.mT, next_f, columns, temperature)
+            plan = torch.exp((values + next_f[:, :, None] + next_g[:, None, :]) / temperature[:, :, None])
+            jump = next_f + temperature * _potentials(plan, rows - plan.sum(2), columns - plan.sum(1))[0]
+            landed = _balanced(values.mT, jump, columns, temperature)
+            better = _excess(rows, jump, _balanced(values, landed, rows, temperature), temperature) < error
             next_f = torch.where(better[:, None] & (rows > 0), jump, next_f)
         f = torch.where(active[:, None], next_f, f)
-        g = torch.where(active[:, None], _balanced(values.mT, f, columns, heat), g)
-        cold = heat[:, 0] <= options.temperature
-    heat = heat[:, :, None]
-    return torch.exp((values + f[:, :, None] + g[:, None, :]) / heat), heat, ~active
+        g = torch.where(active[:, None], _balanced(values.mT, f, columns, temperature), g)
+        cold = temperature[:, 0] <= options.temperature
+    temperature = temperature[:, :, None]
+    return torch.exp((values + f[:, :, None] + g[:, None, :]) / temperature), temperature, ~active
 
 
-def _balanced(values: Tensor, column_potentials: Tensor, mass: Tensor, heat: Tensor) -> Tensor:
+def _balanced(values: Tensor, column_potentials: Tensor, mass: Tensor, temperature: Tensor) -> Tensor:
     """Return the potentials that give every row its mass; `column_potentials` are those of the columns."""
-    spread = torch.logsumexp((values + column_potentials[:, None, :]) / heat[:, :, None], 2)
-    return torch.where(mass > 0, heat * (mass.clamp_min(TINY).log() - spread), 0.0)
+    spread = torch.logsumexp((values + column_potentials[:, None, :]) / temperature[:, :, None], 2)
+    return torch.where(mass > 0, temperature * (mass.clamp_min(TINY).log() - spread), 0.0)
 
 
-def _excess(mass: Tensor, potentials: Tensor, balanced: Tensor, heat: Tensor) -> Tensor:
+def _excess(mass: Tensor, potentials: Tensor, balanced: Tensor, temperature: Tensor) -> Tensor:
     """Return the maximum difference between the mass of a row and its target."""
-    return (mass * torch.expm1((potentials - balanced) / heat)).abs().amax(1)
+    return (mass * torch.expm1((potentials - balanced) / temperature)).abs().amax(1)
 
 
 PAPER = "paper"  # preset with the default factor and rounds

@@ -22,8 +22,8 @@ from evalign.encoders.likelihood import (
     POLICIES,
     TOKEN_BUDGET,
     Likelihood,
-    LikelihoodChoice,
     LikelihoodModel,
+    LikelihoodOptions,
     Passage,
     likelihood_content,
     open_likelihood,
@@ -71,7 +71,7 @@ class BARTScore(Metric):
         needs = ("sources",) if self.direction == FAITHFULNESS else ("references",)
         object.__setattr__(self, "needs", needs)  # of the value, since it depends on the direction
 
-    def choice(self) -> LikelihoodChoice:
+    def choice(self) -> LikelihoodOptions:
         """Return the model that the options describe."""
         if self.model.lower().endswith(CHECKPOINTS):
             raise SpecError(
@@ -81,7 +81,7 @@ class BARTScore(Metric):
             )
         if self.max_length < 0 or not 0 <= self.threads <= 1024 or self.token_budget < 1:
             raise SpecError("expected max_length from 0, threads from 0 to 1024, and token_budget from 1")
-        return LikelihoodChoice(
+        return LikelihoodOptions(
             self.model, self.arithmetic, self.device, self.overlong, self.max_length, self.threads, self.token_budget
         )
 

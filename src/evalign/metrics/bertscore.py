@@ -29,7 +29,7 @@ class BERTScore(TokenMetric):
 
     rescale: bool | str = option(False, RESCALE_HELP, parse=flag_or_text)
     scale: str = option("linear", SCALE_HELP, SCALES)
-    matching: str = option("greedy", "how tokens find partners", cell_matchings, rename=current_name)
+    matching: str = option("greedy", "how tokens are matched", cell_matchings, rename=current_name)
     compat: str = option("no", "bert_score's reading of a text, with its slow or its fast tokenizer", PROFILES)
 
     def encoder_spec(self) -> EncoderSpec:

@@ -286,5 +286,5 @@ def _ngram_tokens(tokens: Tokens, n: int) -> Tokens:
         offsets=np.array(offsets, dtype=np.int32),
         special=np.zeros(count, dtype=bool),
         unknown=tuple(index for index in tokens.unknown if index < count),
-        borders=tuple(index for index in tokens.borders if index < count),
+        window_starts=tuple(index for index in tokens.window_starts if index < count),
     )

@@ -16,8 +16,8 @@ from evalign.analysis.comparison_results import (
     MetricComparison,
     Regression,
     SystemComparison,
+    SystemDifference,
     SystemScore,
-    Versus,
 )
 from evalign.render.tables import (
     TextTable,
@@ -179,7 +179,9 @@ def _flags(metric: MetricComparison) -> list[Text]:
     return [Text(f"{visible(system) or '-'}   {counts}", style="dim") for system, counts in flags.items() if counts]
 
 
-def _versus(versus: Versus | None, metric: MetricComparison, comparison: SystemComparison) -> list[Text | str]:
+def _versus(
+    versus: SystemDifference | None, metric: MetricComparison, comparison: SystemComparison
+) -> list[Text | str]:
     if versus is None:
         return [Text("baseline", style="dim"), *_tested(versus, comparison)]
     difference = Text(score_text(versus.difference, metric.metric, sign="+") + " ")
@@ -200,7 +202,7 @@ def _latex_line(system: SystemScore, metric: MetricComparison, comparison: Syste
     return [metric_label(metric.metric), system.system, *scores, *_tested(versus, comparison), *rank]
 
 
-def _tested(versus: Versus | None, comparison: SystemComparison) -> list[str]:
+def _tested(versus: SystemDifference | None, comparison: SystemComparison) -> list[str]:
     """Return p-values, and rows won, lost and tied; empty cells for the baseline."""
     if versus is None:
         return [""] * (len(comparison.plan.tests) + 1)
@@ -208,7 +210,7 @@ def _tested(versus: Versus | None, comparison: SystemComparison) -> list[str]:
     return [*p_values, f"{versus.wins}/{versus.losses}/{versus.ties}"]
 
 
-def _examples(metric: MetricComparison, system: SystemScore, versus: Versus, baseline: str) -> RenderableType:
+def _examples(metric: MetricComparison, system: SystemScore, versus: SystemDifference, baseline: str) -> RenderableType:
     names = [baseline or "-", system.system or "-"]
     title = Text(f"most different under {metric.metric}: {names[1]} against {names[0]}", style="bold")
     return Group(title, *(_example(example, names, metric.metric) for example in versus.examples))

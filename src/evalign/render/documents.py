@@ -264,7 +264,7 @@ def tokens_document(tokens: Tokens) -> dict[str, Any]:
 
 
 def _side(tokens: Tokens, weights: Floats, spans: Sequence[tuple[int, int]]) -> dict[str, Any]:
-    entry = {"words": word_numbers(tokens), "weights": _plain(weights), "windows": list(tokens.borders)}
+    entry = {"words": word_numbers(tokens), "weights": _plain(weights), "windows": list(tokens.window_starts)}
     entry |= {"clauses": [list(span) for span in spans]}
     return tokens_document(tokens) | entry
 

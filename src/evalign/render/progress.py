@@ -33,7 +33,7 @@ class Advance(Protocol):
     """Function that reports finished steps."""
 
     def __call__(self, steps: int = 1, note: str = "", earlier: bool = False) -> None:
-        """Count `steps` more as finished; `note` replaces the last one; `earlier` ones, of another run, took no time."""
+        """Count `steps` more as finished; `note` replaces the last one; `earlier` steps were those of another run."""
         ...
 
 

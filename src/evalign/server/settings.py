@@ -33,7 +33,7 @@ class Settings:
 
     models: tuple[str, ...]
     generators: tuple[str, ...] = ()  # models that bartscore requests may name
-    lstm: str = ""  # the file whose gates are traced; empty: the small one that comes along
+    lstm: str = ""  # the file whose gates are traced; empty: the small one that is included
     host: str = "127.0.0.1"
     hosts: tuple[str, ...] = ()
     workers: int = field(default_factory=lambda: min(4, os.cpu_count() or 1))

@@ -68,7 +68,7 @@ MACRO = Averaging()
 
 
 @dataclass(frozen=True, eq=False)
-class Grouped:
+class GroupEstimates:
     """Estimates per group, undefined ones flagged, and their mean."""
 
     groups: dict[str, Estimate]
@@ -101,7 +101,7 @@ def agreement_by(
     level: str = "segment",
     resampling: Resampling | None = None,
     averaging: Averaging = MACRO,
-) -> Grouped:
+) -> GroupEstimates:
     """Compute the agreement within each group of rows, such as language pairs, and the mean over groups that have one.
 
     Groups are resampled independently; the interval is that of the mean over the groups defined on each resample.
@@ -134,16 +134,18 @@ def agreement_by(
     mean = Estimate(float(np.average(values, weights=weights)) if values else None, len(values), flags=flags)
     if resampling is not None and values:
         mean = with_interval(mean, mean_of_defined(np.array(draws), weights), resampling.confidence)
-    return Grouped(estimates, mean)
+    return GroupEstimates(estimates, mean)
 
 
-def soft_agreement(rated: Rated, by: Labels | None, resampling: Resampling, averaging: Averaging = MACRO) -> Grouped:
+def soft_agreement(
+    rated: Rated, by: Labels | None, resampling: Resampling, averaging: Averaging = MACRO
+) -> GroupEstimates:
     """Compute soft pairwise accuracy within each group of rows and its mean; of all rows without groups."""
     if rated.items is None or rated.systems is None:
         raise InputError("soft pairwise accuracy needs to know the item and the system of each row")
     scores, human, items, systems = map(np.asarray, (rated.scores, rated.human, rated.items, rated.systems))
     if by is None:
-        return Grouped({}, soft_pairwise_accuracy(scores, human, items, systems, resampling))
+        return GroupEstimates({}, soft_pairwise_accuracy(scores, human, items, systems, resampling))
     group_of_row, names = codes(by, "groups", len(scores))
     groups: dict[str, Estimate] = {}
     values, sizes = [], []
@@ -157,11 +159,11 @@ def soft_agreement(rated: Rated, by: Labels | None, resampling: Resampling, aver
         values.append(groups[name].value)
         sizes.append(len(rows))
     if not values:
-        return Grouped(groups, Estimate(None, 0, flags=("no group has a value",)))
+        return GroupEstimates(groups, Estimate(None, 0, flags=("no group has a value",)))
     mean = float(np.average(np.array(values, dtype=np.float64), weights=averaging.sizes(sizes)))
     left_out = len(names) - len(values)
     flags = (f"left out: {left_out} groups without a value",) if left_out else ()
-    return Grouped(groups, Estimate(mean, len(values), flags=flags))
+    return GroupEstimates(groups, Estimate(mean, len(values), flags=flags))
 
 
 def level_function(

@@ -44,7 +44,7 @@ TITLE = "The German summaries study, repeated"
 QUESTION = (
     "Paraschiv and Cercel (UPB at GermEval-2020 task 3) asked which metric rates German summaries as people do: "
     "Sentence-BERT, BERTScore, BERTScore with IDF from the source texts, or that on an encoder fine-tuned with "
-    "paraphrases, beside BLEU, ROUGE and METEOR. These are their Tables 3 and 4, made anew."
+    "paraphrases, beside BLEU, ROUGE and METEOR. These are their Tables 3 and 4, computed again."
 )
 FORMULA = (
     "Error: root mean square (RMSE) of the metric's raw score, clipped to 0 and 1, minus the rating between 0 and 1, "

@@ -108,7 +108,8 @@ def lisa_page(study: LisaStudy) -> StudyPage:
     pair_types = " and ".join(study.pairs.pair_types)
     about = (
         "Mander and Phillips asked whether tokens should be matched one to one (linear sum assignment) instead of "
-        "greedily, each token its best partner, as BERTScore does. These are the figures of their paper, made anew.",
+        "greedily, each token its best partner, as BERTScore does. These are the figures of their paper, computed "
+        "again.",
         f"Data: {study.pairs.name}, {len(study.pairs.rows)} rows as {pair_types} pairs. "
         f"Models: {', '.join(name for name, _ in study.named)}. Every number is per pair, not a mean of batches.",
     )
