@@ -116,7 +116,7 @@ def test_flags_of_rows_are_documented():
     set_in = [*(ROOT / "src/evalign/metrics").rglob("*.py"), *(ROOT / "src/evalign/encoders").glob("*likelihood.py")]
     source = " ".join(file.read_text("utf-8") for file in [*set_in, ROOT / "src/evalign/core/tokens.py"])
     named = r"\"([a-z]+(?:-[a-z]+)*)\""
-    found = re.findall(rf"(?:flags|counts)\[{named}\] = |\{{{named}: (?:1|impossible)\b", source)
+    found = re.findall(rf"(?:flags|counts)\[{named}\] = |\{{{named}: (?:1|impossible|count)\b", source)
     found += re.findall(rf"{named}: (?:int\(|self\.dropped|self\.windows|len\(self\.unknown)()", source)
     found += re.findall(rf"^NO_DATA = {named}()", source, re.M)
     assert _listed("Flags of rows") == {name for pair in found for name in pair if name}

@@ -26,6 +26,7 @@ from .analysis.rated_tables import RatedTable as RatedTable
 from .core import Alignment as Alignment
 from .core import Embedded as Embedded
 from .core import LayerReport as LayerReport
+from .core import Opposite as Opposite
 from .core import Report as Report
 from .core import Row as Row
 from .core import Segment as Segment

@@ -80,7 +80,7 @@ def test_another_run_in_the_folder_is_refused(tmp_path, data):
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"specs": ("rouge2",)}, "another value of -m"),
+        ({"specs": ("rouge2",)}, "another value of `specs`"),
         ({"shard_rows": 2048}, "another value of `shard_rows`"),
         ({"form": "parquet"}, "another value of `shard_format`"),
         ({"candidate": "output"}, "another value of the fields"),

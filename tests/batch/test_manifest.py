@@ -134,7 +134,7 @@ def test_a_folder_with_other_files_is_refused_and_keeps_them(tmp_path):
 
 
 OTHER_JOBS = {
-    "metrics": ({"specs": ("chrf",)}, r"another value of -m: \[\"bertscore.*\], now \[\"chrf\"\]"),
+    "metrics": ({"specs": ("chrf",)}, r"another value of `specs`: \[\"bertscore.*\], now \[\"chrf\"\]"),
     "execution": (
         {"specs": ("bertscore(model=fake, idf=references, threads=2)", *SPECS[1:])},
         "another value of the execution options",

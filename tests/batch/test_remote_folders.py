@@ -125,7 +125,7 @@ def test_damage_is_named_and_repaired(url, data, whole):
 
 def test_another_job_and_other_files_are_refused(url, data):
     run(data, url)
-    with pytest.raises(SpecError, match=f"{url}: its job was started with another value of -m"):
+    with pytest.raises(SpecError, match=f"{url}: its job was started with another value of `specs`"):
         run(data, url, ("chrf",))
     open_folder(f"{url}-other").write("notes.txt", b"mine")
     with pytest.raises(FileFormatError, match=r"holds other files \(notes.txt\)"):

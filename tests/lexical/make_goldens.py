@@ -18,11 +18,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import sacrebleu
-from original_programs import MeteorJar, RougeOutput, RougeScript
+from original_programs import SCRIPT, MeteorJar, RougeOutput, RougeScript
 from sacrebleu.metrics.base import Metric
 
 from evalign.metrics.lexical.meteor.paraphrases import find_meteor_files
-from evalign.metrics.lexical.rouge.words import SCRIPT, wheel_file
+from evalign.metrics.lexical.rouge.words import wheel_file
 
 DATA = Path(__file__).parent / "data"
 LINE_PER_ENTRY = ("runs", "multi_bleu")  # long, and nobody reads them

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalign.metrics.lexical.meteor.paraphrases import find_meteor_files
-from evalign.metrics.lexical.rouge.words import EXCEPTIONS, SCRIPT, STOP_WORDS, wheel_file
+from evalign.metrics.lexical.rouge.words import EXCEPTIONS, STOP_WORDS, wheel_file
 
 Numbers = dict[str, dict[str, list[float]]]
+SCRIPT = "ROUGE-1.5.5.pl"
 NUMBER = r"([\d.]+)"
 # The script loads an XML library that it needs for its other kind of input only; Perl does not bring that along.
 NO_XML = "package XML::DOM; package XML::DOM::Parser; sub new { return bless {} } 1;\n"

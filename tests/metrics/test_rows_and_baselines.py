@@ -6,7 +6,7 @@ import pytest
 import evalign
 from evalign.compat import bert_score as compat
 from evalign.core.rows import make_rows
-from evalign.errors import InputError, LengthMismatchError, TableError
+from evalign.errors import InputError, LengthMismatchError, TableError, UndefinedStatisticError
 from evalign.metrics.baseline import Baseline
 
 
@@ -52,7 +52,7 @@ def test_a_square_of_references_is_taken_as_one_list_per_candidate():
 def test_scoring_nothing_gives_nothing():
     report = evalign.BERTScore(model="fake").score([], [])
     assert (len(report), report["f1"].shape, report.flags) == (0, (0,), {})
-    with pytest.raises(ValueError, match="no rows"):
+    with pytest.raises(UndefinedStatisticError, match="no rows"):
         report.mean("f1")
 
 

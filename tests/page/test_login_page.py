@@ -38,6 +38,7 @@ def test_a_link_survives_the_login(guarded, open_page):
     page = open_page(f"{guarded}#v1=e30", alone=True)
     page.fill("#token", TOKEN)
     page.click("button")
+    page.locator("#token").wait_for(state="detached")  # the login page has a #main of its own
     page.locator("#main:not([aria-busy])").wait_for()
     assert page.evaluate("location.hash").startswith("#v1=")
 

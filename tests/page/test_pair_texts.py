@@ -233,6 +233,17 @@ def test_an_empty_text_is_shown_as_such(tmp_path, open_page):
     assert page.problems == []
 
 
+def test_opposites_are_marked_at_their_words_and_named(tmp_path, open_page, axe):
+    page = open_page(pair_file(tmp_path, "Prices did not rise, he said", "Prices did rise, she said")[0])
+    settle(page)
+    assert page.locator(".pair-notice").inner_text() == 'polarity: "not" is only in the candidate'
+    marked = page.locator(".pair-unit.opposite")
+    assert marked.all_inner_texts() == ["not"]
+    assert "≠" in marked.evaluate("(one) => getComputedStyle(one, '::after').content")
+    assert axe(page) == []
+    assert page.problems == []
+
+
 def test_what_a_model_cannot_read_is_grey_and_said(tmp_path, open_page, minilm, axe):
     file, _, document = pair_file(tmp_path, *ARABIC, spec="bertscore", every=False)
     page = open_page(file)

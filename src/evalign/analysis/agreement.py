@@ -143,8 +143,8 @@ def _estimates(column: ScoredAspect) -> tuple[dict[str, Estimate], dict[str, dic
             else:
                 grouped = GroupEstimates({}, agreement(rated, *options))
         except UndefinedStatisticError as error:
-            by_system = plan.level == "system" and rated.systems is not None
-            units = len(set(map(str, rated.systems or ()))) if by_system else len(column.scores)
+            systems = rated.systems if plan.level == "system" else None
+            units = len(column.scores) if systems is None else len(set(map(str, systems)))
             grouped = GroupEstimates({}, Estimate(None, units, flags=(str(error),)))
         estimates[statistic] = grouped.mean
         if by is not None:

@@ -3,7 +3,7 @@
 All are frozen. Arrays inside them are never written to after construction.
 """
 
-from evalign.core.alignment import Alignment
+from evalign.core.alignment import Alignment, Opposite
 from evalign.core.report import LayerReport, Report, Row, Segment
 from evalign.core.tokens import Bools, Embedded, Floats, Ints, Tokens
 
@@ -14,6 +14,7 @@ __all__ = [
     "Floats",
     "Ints",
     "LayerReport",
+    "Opposite",
     "Report",
     "Row",
     "Segment",

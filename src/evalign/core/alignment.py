@@ -11,6 +11,17 @@ import numpy as np
 
 from evalign.core.tokens import Floats, Ints, Tokens
 
+Span = tuple[int, int]  # first character, and the one behind the last
+
+
+@dataclass(frozen=True, slots=True)
+class Opposite:
+    """A negation, an antonym or an answer that only one text has, with its word in each text, None without one."""
+
+    kind: str  # negation, antonym, answer
+    candidate: Span | None
+    reference: Span | None
+
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
@@ -35,6 +46,7 @@ class Alignment:
     signature: str
     counts: Mapping[str, int] = field(default_factory=dict)
     masses: Floats | None = None  # transport: how much each cell carries, of 1
+    opposites: tuple[Opposite, ...] = ()
 
     @property
     def flags(self) -> tuple[str, ...]:

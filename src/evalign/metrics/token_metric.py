@@ -17,6 +17,7 @@ from typing import ClassVar, NamedTuple, TypeGuard
 import numpy as np
 
 from evalign.core import Alignment, Embedded, Floats, LayerReport, Report, Row, Segment
+from evalign.core.alignment import Opposite
 from evalign.core.metric import Metric, Scorer, blocks, check_settings
 from evalign.core.options import execution_option, number_or_text, option
 from evalign.core.rows import make_rows
@@ -41,6 +42,7 @@ from evalign.metrics.weighting import (
     total_counts,
 )
 from evalign.text.idf import IDFTable, TokenWeights
+from evalign.text.polarity import opposites
 from evalign.version import __version__
 
 MAX_ALIGNMENT_CELLS = 4_000_000
@@ -207,10 +209,11 @@ class TokenMetric(Metric):
 
 
 class PairScore(NamedTuple):
-    """Fields of one pair before several references are combined, and the counts that the matching reports."""
+    """Fields of one pair before several references are combined, counts of the matching, and number of opposites."""
 
     fields: Floats
     counts: Mapping[str, int]
+    opposites: int
 
 
 Pair = tuple[WeightedText, WeightedText]
@@ -245,10 +248,11 @@ class TokenScorer(Scorer):
 
     def score_pairs(self, pairs: Sequence[Pair]) -> list[PairScore]:
         """Return the fields of each pair; pairs with an empty text get the metric's worst value."""
-        worst = PairScore(np.full(len(self.metric.fields), self.metric.worst), {})
+        worst = PairScore(np.full(len(self.metric.fields), self.metric.worst), {}, 0)
         scores = [worst] * len(pairs)
         for index, result in self._solve(pairs):
-            scores[index] = PairScore(self.pipeline.reduction.reduce(result, *pairs[index]), result.counts)
+            found = self._opposites(*pairs[index], result)
+            scores[index] = PairScore(self.pipeline.reduction.reduce(result, *pairs[index]), result.counts, len(found))
         return scores
 
     def score_choices(
@@ -300,6 +304,7 @@ class TokenScorer(Scorer):
         else:
             result = self.pipeline.matching.solve_shared(shared, (candidate.weights, reference.weights))
             fields = self.pipeline.reduction.reduce(result, candidate, reference)
+        found = self._opposites(candidate, reference, result)
         cells = index_pairs(result.cells)
         transport = result.masses is not None  # its weights are shares of 1
         return Alignment(
@@ -316,8 +321,9 @@ class TokenScorer(Scorer):
             matching=self.pipeline.match,
             scores=dict(zip(self.metric.fields, self.rescale(fields).tolist(), strict=True)),
             signature=str(self.signature),
-            counts=add_counts(total_counts(candidate, reference), result.counts),
+            counts=add_counts(total_counts(candidate, reference), result.counts, _polarity(len(found))),
             masses=None if result.masses is None else result.masses[tuple(cells.T)],
+            opposites=found,
         )
 
     def rescale(self, scores: Floats) -> Floats:
@@ -364,6 +370,14 @@ class TokenScorer(Scorer):
             reference_values=np.max([part.reference_values for part in parts], axis=0),
         )
 
+    def _opposites(self, candidate: WeightedText, reference: WeightedText, result: MatchResult) -> tuple[Opposite, ...]:
+        """Return negations, antonyms and answers that only one text has; they change no score."""
+        if candidate.empty or reference.empty:
+            return ()
+        whole = result.similarity.shape == (len(candidate.tokens), len(reference.tokens))  # not one band of it
+        partners = (lambda: (result.candidate_partners, result.reference_partners)) if whole else None
+        return opposites(candidate.tokens, reference.tokens, partners if self.metric.aligns else None)
+
     def _score_against(self, candidate: WeightedText, references: Sequence[WeightedText]) -> Floats:
         """Return (references, fields) of one candidate; none of the texts is empty."""
         check_stopped()
@@ -406,12 +420,14 @@ class TokenScorer(Scorer):
         fields = np.stack([score.fields for score in scores])
         rescaled = self.rescale(self.pipeline.references.combine(fields))
         candidates, references = weighted
+        chosen = self.pipeline.references.chosen(fields)
+        found = min(score.opposites for score in scores) if chosen is None else scores[chosen].opposites
         texts = total_counts(candidates[row.candidate], *(references[text] for text in row.references))
         return Segment(
             row.id,
             dict(zip(self.metric.fields, rescaled.tolist(), strict=True)),
-            add_counts(texts, *(score.counts for score in scores)),
-            reference=self.pipeline.references.chosen(fields),
+            add_counts(texts, *(score.counts for score in scores), _polarity(found)),
+            reference=chosen,
         )
 
     def _signature(self, encoder: Encoder) -> Signature:
@@ -456,6 +472,10 @@ def _pairs(
 ) -> list[Pair]:
     """Return each candidate with each of its references, row by row."""
     return [(candidates[row.candidate], references[text]) for row in rows for text in row.references]
+
+
+def _polarity(count: int) -> dict[str, int]:
+    return {"polarity": count} if count else {}
 
 
 def _unmatched(matrix: Floats) -> MatchResult:

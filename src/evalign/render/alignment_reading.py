@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evalign.core import Alignment, Floats, Ints, Tokens
+from evalign.core.alignment import Opposite
 from evalign.core.spec import Signature
 from evalign.encoders.weights import KNOWN, LANGUAGE_MODELS, OTHER_LANGUAGES
 from evalign.errors import SpecError
@@ -116,6 +117,23 @@ def _unrelated_similarity(similarity: Floats) -> float:
     best = (similarity == similarity.max(0, initial=-np.inf)) | (similarity.max(1, initial=-np.inf) == similarity.T).T
     cells = similarity[~best]
     return min(float(np.quantile(cells, UNRELATED_QUANTILE)), 1.0) if cells.size else 0.0
+
+
+def opposite_sentences(alignment: Alignment) -> list[str]:
+    """Return a clause about each opposite of the texts, such as `"not" is only in the candidate`."""
+    return [
+        opposite_sentence(found, alignment.candidate.text, alignment.reference.text) for found in alignment.opposites
+    ]
+
+
+def opposite_sentence(found: Opposite, candidate: str, reference: str) -> str:
+    """Return a clause about an opposite of two texts."""
+    words = [
+        f'"{text[slice(*span)]}"' for text, span in ((candidate, found.candidate), (reference, found.reference)) if span
+    ]
+    if len(words) == 2:
+        return f"{words[0]} is the opposite of {words[1]}"
+    return f"{words[0]} is only in the {'reference' if found.candidate is None else 'candidate'}"
 
 
 def clause_values(alignment: Alignment, members: Mapping[str, Sequence[Ints]]) -> dict[str, list[float | None]]:

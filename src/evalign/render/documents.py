@@ -39,6 +39,7 @@ from evalign.render.alignment_reading import (
     clause_values,
     foreign_text,
     levels_of,
+    opposite_sentences,
     rounds_of,
     signature_settings,
 )
@@ -247,6 +248,15 @@ def _matching(name: str, alignment: Alignment, members: Mapping[str, Sequence[In
         },
         "clause_values": clause_values(alignment, members),
         "flags": dict(alignment.counts),
+        "opposites": [
+            {
+                "kind": found.kind,
+                "candidate": found.candidate and list(found.candidate),
+                "reference": found.reference and list(found.reference),
+                "text": utf8(sentence),
+            }
+            for found, sentence in zip(alignment.opposites, opposite_sentences(alignment), strict=True)
+        ],
     } | ({"rounds": rounds} if rounds else {})
 
 

@@ -21,6 +21,7 @@ from evalign.render.alignment_reading import (
     foreign_text,
     levels_of,
     matched_texts,
+    opposite_sentences,
 )
 from evalign.render.documents import metric_kind
 from evalign.render.html import text
@@ -50,6 +51,7 @@ def alignment_html(alignment: Alignment) -> str:
     texts = "".join(f"<p>{side.name}</p>{_boxes(side, bounds)}" for side in matched_texts(alignment))
     scores = ", ".join(f"{text(name)} {value:.3f}" for name, value in alignment.scores.items())
     flags = f"; flags: {text(', '.join(alignment.flags))}" if alignment.flags else ""
+    flags += f" ({text(', '.join(opposite_sentences(alignment)))})" if alignment.opposites else ""
     warning = f"<p><b>{text(meaningless)}</b></p>" if meaningless else ""
     grey = f'<div style="filter:grayscale(1)">{texts}</div>' if meaningless else texts
     return f"{warning}{grey}<p>{scores}{flags}</p>"
@@ -84,7 +86,8 @@ def static_alignment(alignment: Alignment) -> str:
     colours = dict.fromkeys(COLOURS, GREY) if meaningless else COLOURS
     lines = "".join(_line(side.name, side.tokens, _fit(side, bounds, colours)) for side in matched_texts(alignment))
     warning = f"<p><b>{text(meaningless)}</b></p>" if meaningless else ""
-    return warning + _summary(alignment, lines)
+    opposites = f"<p>{text('; '.join(opposite_sentences(alignment)))}</p>" if alignment.opposites else ""
+    return warning + _summary(alignment, lines + opposites)
 
 
 def static_report(report: Report) -> str:

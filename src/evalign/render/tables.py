@@ -25,6 +25,7 @@ from evalign.core.report import decimals
 from evalign.core.spec import format_spec, parse_spec
 from evalign.errors import SpecError, nearest
 from evalign.io.output import HIDDEN, escaped
+from evalign.render.console import EscapingConsole
 
 COLUMNS: dict[str, dict[str, Any]] = {
     "l": {},  # a text, wrapped between words
@@ -145,9 +146,20 @@ def interval_text(ends: tuple[float, float], spec: str) -> str:
     return f"[{score_text(ends[0], spec)}, {score_text(ends[1], spec)}]"
 
 
-def signature_line(signature: object) -> Text:
-    """Return a signature as the line below a terminal table, which is never broken, so that it can be copied."""
-    return Text(str(signature), style="dim", no_wrap=True, overflow="ignore")
+@dataclass(frozen=True)
+class SignatureLine:
+    """A signature on one line, so that it can be copied; consoles of other programs, which would cut it, wrap it."""
+
+    signature: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        whole = isinstance(console, EscapingConsole)
+        yield Text(self.signature, style="dim", no_wrap=whole, overflow="ignore" if whole else None)
+
+
+def signature_line(signature: object) -> SignatureLine:
+    """Return a signature as the line below a terminal table."""
+    return SignatureLine(str(signature))
 
 
 def tsv(columns: Sequence[str], lines: Iterable[Iterable[object]]) -> str:

@@ -13,7 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from evalign.core import Alignment
-from evalign.render.alignment_reading import MatchedText, class_of, foreign_text, levels_of, matched_texts
+from evalign.render.alignment_reading import (
+    MatchedText,
+    class_of,
+    foreign_text,
+    levels_of,
+    matched_texts,
+    opposite_sentences,
+)
 from evalign.render.console import EscapingConsole
 from evalign.render.tables import OneLineCells, score_text, signature_line, terminal_table
 
@@ -32,7 +39,9 @@ def alignment_picture(alignment: Alignment) -> RenderableType:
     )
     meaningless = foreign_text(alignment)
     warnings = [Text(meaningless, style="bold dark_orange")] if meaningless else []
-    notes = [Text(f"flags: {', '.join(alignment.flags)}", style="bold dark_orange")] if alignment.flags else []
+    flags = [name for name in alignment.flags if name != "polarity"]
+    notes = [f"flags: {', '.join(flags)}"] if flags else []
+    notes += [f"polarity: {', '.join(opposite_sentences(alignment))}"] if alignment.opposites else []
     return Group(
         Columns(
             [_matches_table(side, bounds, grey=bool(meaningless)) for side in matched_texts(alignment)], padding=(0, 4)
@@ -40,7 +49,7 @@ def alignment_picture(alignment: Alignment) -> RenderableType:
         Text(),
         scores,
         *warnings,
-        *notes,
+        *(Text(visible(note), style="bold dark_orange") for note in notes),
         signature_line(alignment.signature),
     )
 

@@ -25,7 +25,16 @@ from evalign.metrics.reduction import PRF, AdapterOutput, MoverCost, prf, unrepe
 from evalign.metrics.token_metric import TokenMetric, TokenPipeline, TokenScorer
 from evalign.metrics.weighting import CORPUS_IDF, SIDES, TokenFilter, WeightedText
 from evalign.render.alignment_reading import MatchedText, levels_of, matched_texts
-from evalign.render.explain.parts import explain, heading, line, matrix, more_line, pairs_table, terms_table
+from evalign.render.explain.parts import (
+    explain,
+    heading,
+    line,
+    matrix,
+    more_line,
+    pairs_table,
+    polarity_lines,
+    terms_table,
+)
 from evalign.render.tables import signature_line
 from evalign.render.terminal import quality, visible
 from evalign.text.idf import IDFTable
@@ -55,6 +64,7 @@ def explain_matching(metric: TokenMetric, candidate: str, reference: str, source
     special = alignment.candidate.special
     if special.any() and not alignment.candidate_weights[special].any():
         parts.append(Text("\nSpecial tokens may be matched, but have no weight.", style="dim"))
+    parts += polarity_lines(alignment.opposites, candidate, reference)
     return Group(*parts, signature_line(alignment.signature))
 
 

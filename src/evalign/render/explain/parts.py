@@ -16,9 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from evalign.core import Row, Segment
+from evalign.core.alignment import Opposite
 from evalign.core.metric import Metric, Scorer
 from evalign.core.plugins import EXPLANATIONS_GROUP, load_plugin, plugins
 from evalign.errors import SpecError
+from evalign.render.alignment_reading import opposite_sentence
 from evalign.render.tables import signature_line, terminal_table
 from evalign.render.terminal import visible
 
@@ -36,6 +38,12 @@ def explain(metric: Metric, candidate: str, reference: str | None = None, source
         raise SpecError(f"{metric.name} has no explanation")
     texts = {"reference": reference, "source": source}
     return plugged.show(metric, candidate, **{name: text for name, text in texts.items() if text is not None})
+
+
+def polarity_lines(found: Sequence[Opposite], candidate: str, reference: str) -> list[RenderableType]:
+    """Return a line about the opposites of two texts, which change no score; none without opposites."""
+    sentences = [visible(opposite_sentence(opposite, candidate, reference)) for opposite in found]
+    return [Text(f"\nPolarity (no part of the score): {'; '.join(sentences)}", style="bold")] if found else []
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,7 @@ def more_line(total: int, limit: int, indent: str = "") -> list[Text]:
     return [line(f"{indent}... and {total - limit} more", "dim")] if total > limit else []
 
 
-def ending(metric: Metric, segment: Segment, signature: object) -> Iterator[Text]:
+def ending(metric: Metric, segment: Segment, signature: object) -> Iterator[RenderableType]:
     """Yield the score of an empty text, if the pair has one, and the signature."""
     if "empty" in segment.flags:
         yield heading(f"A text without words scores {metric.worst:g}, the worst value.")

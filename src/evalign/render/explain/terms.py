@@ -15,9 +15,10 @@ from evalign.metrics.bartscore import BARTScore
 from evalign.metrics.sentence_vectors import EndToken, SBert, VectorPooling
 from evalign.metrics.weighting import WeightedText
 from evalign.render.alignment_reading import PROBABILITY_BOUNDS
-from evalign.render.explain.parts import explain, heading, line, no_tokens, terms_table
+from evalign.render.explain.parts import explain, heading, line, no_tokens, polarity_lines, terms_table
 from evalign.render.tables import signature_line
 from evalign.render.terminal import quality, visible
+from evalign.text.polarity import opposites
 
 POOLING = {
     "pooling=mean": "the mean of its tokens' vectors",
@@ -96,6 +97,7 @@ def explain_vectors(
         shares = np.einsum("ltd,ld,l->t", pooling.parts(sides[index], weighted), peer, 1 / scales) / len(scales)
         parts.append(heading(f"{index + 3}. Contribution of each token of the {name}"))
         parts.append(_shares_table(sides[index], shares))
+    parts += polarity_lines(opposites(sides[0].tokens, sides[1].tokens), candidate, reference)
     return Group(*parts, signature_line(scorer.signature))
 
 

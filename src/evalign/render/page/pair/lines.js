@@ -246,6 +246,7 @@ export function legendEntries(mode, { baseline, similarity_bounds: bounds }, top
     ...levelEntries(bounds),
     { kind: "never", text: "never chosen by the other text" },
     { kind: "unknown", text: "unknown to the model" },
+    { kind: "opposite", text: "negation, antonym, yes or no of one text only" },
   ];
   const about = `Levels are thirds of the way from ${baseline.value.toFixed(2)} to 1; ${baseline.value.toFixed(2)} is ${baseline.from}.`;
   return { lines: lineEntries(mode, topk), words, about };

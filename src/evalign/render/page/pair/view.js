@@ -205,14 +205,14 @@ class PairView {
   /** Update everything but the texts of the stage. */
   refresh() {
     const view = this.facts();
-    const { scores, signature, flags, masses } = view.matching;
+    const { scores, signature, flags, opposites, masses } = view.matching;
     this.stage.mark(view);
     this.switch.show(this.set);
     this.compare.show(this.set);
     this.controls.show(this.set, Boolean(masses));
     this.allScores.show(this.set);
     this.clauses.show(view.matching);
-    this.notice.show(flags);
+    this.notice.show(flags, opposites);
     this.recipe.textContent = signature;
     const score = ([field, value]) => [el("dt", { text: field }), el("dd", { text: fourDigits(value) })];
     const boxes = Object.entries(scores).map((entry) =>

@@ -11,14 +11,19 @@ const FLAG_MEANINGS = {
     `${count} ${count === 1 ? "token was" : "tokens were"} not read: the text is longer than the model reads`,
   windowed: (count) => `long texts were read in ${count} windows`,
   "unknown-token": (count) => `${count} ${count === 1 ? "token is" : "tokens are"} not in the model's vocabulary`,
+  polarity: (count) => `${count} ${count === 1 ? "opposite" : "opposites"} (a negation, an antonym, yes or no)`,
   "impossible-token": (count) => `${count} ${count === 1 ? "token has" : "tokens have"} the lowest value there is`,
 };
 
-/** A notice of the flags of a document (truncated, windowed, ...) with what they mean. */
+/** A notice of the flags of a document (truncated, windowed, ...) with what they mean, and the opposites by word. */
 export function flagNotice() {
   const node = el("p", { class: "pair-notice" });
-  const show = (flags) => {
-    const notes = Object.entries(flags).map(([name, count]) => `${name}: ${FLAG_MEANINGS[name]?.(count) ?? count}`);
+  const show = (flags, opposites = []) => {
+    const meaning = (name, count) => FLAG_MEANINGS[name]?.(count) ?? count;
+    const found = opposites.map(({ text }) => text).join(", ");
+    const notes = Object.entries(flags).map(
+      ([name, count]) => `${name}: ${(name === "polarity" && found) || meaning(name, count)}`,
+    );
     node.hidden = !notes.length;
     node.textContent = notes.join("; ");
   };
