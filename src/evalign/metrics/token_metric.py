@@ -213,7 +213,7 @@ class PairScore(NamedTuple):
 
     fields: Floats
     counts: Mapping[str, int]
-    opposites: int
+    opposites: int = 0
 
 
 Pair = tuple[WeightedText, WeightedText]
@@ -248,7 +248,7 @@ class TokenScorer(Scorer):
 
     def score_pairs(self, pairs: Sequence[Pair]) -> list[PairScore]:
         """Return the fields of each pair; pairs with an empty text get the metric's worst value."""
-        worst = PairScore(np.full(len(self.metric.fields), self.metric.worst), {}, 0)
+        worst = PairScore(np.full(len(self.metric.fields), self.metric.worst), {})
         scores = [worst] * len(pairs)
         for index, result in self._solve(pairs):
             found = self._opposites(*pairs[index], result)
