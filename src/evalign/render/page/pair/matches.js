@@ -66,7 +66,8 @@ export function matchingFacts(decoded, grid, matching) {
     view.shares[side] = values.map((value, token) => (sum > 0 ? (weights[token] * value) / sum : 0));
     const never = new Set(matching.never_chosen[side]);
     const partners = matching[`${side}_partners`];
-    const tokens = { weights, values, shares: view.shares[side], partners, never, baseline, bounds };
+    const opposites = opposedWords(matching, side);
+    const tokens = { weights, values, shares: view.shares[side], partners, never, opposites, baseline, bounds };
     view[side] = grid.units[side].map((unit) => unitFacts(unit, tokens));
   }
   const [precision, recall] = SIDES.map((side) => view.shares[side].reduce((all, share) => all + share, 0));
@@ -92,7 +93,7 @@ function exactMatrix(decoded) {
 }
 
 /** Facts of a unit: its value is the weighted mean of its tokens; a match below the baseline is weak, not missing. */
-function unitFacts(unit, { weights, values, shares, partners, never, baseline, bounds }) {
+function unitFacts(unit, { weights, values, shares, partners, never, opposites, baseline, bounds }) {
   const sum = (list) => unit.tokens.reduce((all, token) => all + list[token], 0);
   const weight = sum(weights);
   const carried = unit.tokens.reduce((all, token) => all + weights[token] * values[token], 0);
@@ -106,6 +107,7 @@ function unitFacts(unit, { weights, values, shares, partners, never, baseline, b
     quality: partnered ? levelClass(value, bounds) : "none",
     weak: !unit.special && partnered && value < baseline,
     never: !unit.special && unit.tokens.every((token) => never.has(token)),
+    opposite: !unit.special && overlaps(opposites, unit.start, unit.stop),
   };
 }
 
@@ -253,6 +255,7 @@ function tableRow({ decoded, grid, view }, side, token) {
   const marks = [
     facts.weak && "weak match",
     facts.never && "never chosen",
+    facts.opposite && "an opposite",
     facts.unknown && "unknown",
     decoded[side].special[token] && "special",
   ];
@@ -282,5 +285,15 @@ function tokenFacts(decoded, view, side, token) {
     weak: !special && partner >= 0 && value < bound,
     never: !special && matching.never_chosen[side].includes(token),
     unknown: decoded[side].unknown.includes(token),
+    opposite: !special && overlaps(opposedWords(view.matching, side), ...decoded[side].offsets[token]),
   };
+}
+
+/** The stretches of a text that are a negation, an antonym or an answer that the other text lacks. */
+function opposedWords({ opposites = [] }, side) {
+  return opposites.map((opposite) => opposite[side]).filter(Boolean);
+}
+
+function overlaps(stretches, start, stop) {
+  return stretches.some(([first, end]) => start < end && first < stop);
 }

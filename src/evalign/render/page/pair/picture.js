@@ -100,9 +100,9 @@ function pushHead(shapes, { view, colours }) {
 /** Tints and marks of the units. */
 function pushUnits(shapes, { boxes, view, units, colours }, side, origin) {
   boxes[side].forEach(({ rects }, index) => {
-    const { quality, never } = view[side][index];
+    const { quality, never, opposite } = view[side][index];
     const special = units[side][index].special;
-    for (const rect of rects) {
+    for (const [part, rect] of rects.entries()) {
       const box = {
         x: origin.x + rect.left,
         y: origin.y + rect.top,
@@ -111,12 +111,18 @@ function pushUnits(shapes, { boxes, view, units, colours }, side, origin) {
       };
       if (!special) pushMark(shapes, quality, box, colours);
       if (never) pushMark(shapes, "never", box, colours);
+      if (opposite && part === rects.length - 1) pushMark(shapes, "opposite", box, colours);
     }
   });
 }
 
-/** Push the mark of a level (q0 to q3, none) or of "never" on a word's box. */
+/** Push the mark of a level (q0 to q3, none), of "never" or of "opposite" on a word's box. */
 function pushMark(shapes, kind, { x, y, width, height }, colours) {
+  if (kind === "opposite") {
+    const style = { fill: colours("--never"), size: 12, weight: 700, anchor: "end" };
+    shapes.push(textShape(x + width, y + 9, "\u2260", style));
+    return;
+  }
   if (kind === "never") {
     const frame = { x: x - 1, y: y - 1, width: width + 2, height: height + 2 }; // around it, as the page has it
     shapes.push({ type: "rect", ...frame, radius: 3, stroke: colours("--never"), strokeWidth: 2 });

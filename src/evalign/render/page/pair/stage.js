@@ -206,17 +206,11 @@ function markUnits(halves, view, units) {
     halves[side].spans.forEach((span, index) => {
       const facts = view[side][index];
       const quality = units[side][index].special ? "" : ` ${facts.quality}`;
-      const opposite = isOpposite(view.matching, side, units[side][index]) ? " opposite" : "";
-      const marks = (facts.weak ? " weak" : "") + (facts.never ? " never" : "") + opposite;
+      const marks = (facts.weak ? " weak" : "") + (facts.never ? " never" : "") + (facts.opposite ? " opposite" : "");
       const kind = units[side][index].special ? " special" : units[side][index].unknown ? " unknown" : "";
       span.className = `pair-unit${kind}${quality}${marks}`;
     });
   }
-}
-
-/** Whether a unit has a negation, an antonym or an answer that the other text lacks. */
-function isOpposite({ opposites = [] }, side, { special, start, stop }) {
-  return !special && opposites.some(({ [side]: word }) => word && start < word[1] && word[0] < stop);
 }
 
 /** Boxes of all units, relative to the corner of their text: side -> [{rects}]. */
