@@ -38,6 +38,7 @@ SOURCES = {
     "summeval": "SummEval, 100 documents x 16 systems: https://github.com/Yale-LILY/SummEval",
     "stsb_en_dev": _STSB.format("English"),
     "stsb_de_dev": _STSB.format("German"),
+    "sick": "SICK, 9,927 sentence pairs with `entailment`: https://zenodo.org/records/2787612 (CC BY-NC-SA)",
 }
 MISSING = """{file}: there is no such file.
 It holds {source}
