@@ -251,8 +251,10 @@ class TokenScorer(Scorer):
         worst = PairScore(np.full(len(self.metric.fields), self.metric.worst), {})
         scores = [worst] * len(pairs)
         for index, result in self._solve(pairs):
-            found = self._opposites(*pairs[index], result)
-            scores[index] = PairScore(self.pipeline.reduction.reduce(result, *pairs[index]), result.counts, len(found))
+            opposites_of_pair = self._opposites(*pairs[index], result)
+            scores[index] = PairScore(
+                self.pipeline.reduction.reduce(result, *pairs[index]), result.counts, len(opposites_of_pair)
+            )
         return scores
 
     def score_choices(
@@ -304,7 +306,7 @@ class TokenScorer(Scorer):
         else:
             result = self.pipeline.matching.solve_shared(shared, (candidate.weights, reference.weights))
             fields = self.pipeline.reduction.reduce(result, candidate, reference)
-        found = self._opposites(candidate, reference, result)
+        opposites_of_pair = self._opposites(candidate, reference, result)
         cells = index_pairs(result.cells)
         transport = result.masses is not None  # its weights are shares of 1
         return Alignment(
@@ -321,9 +323,9 @@ class TokenScorer(Scorer):
             matching=self.pipeline.match,
             scores=dict(zip(self.metric.fields, self.rescale(fields).tolist(), strict=True)),
             signature=str(self.signature),
-            counts=add_counts(total_counts(candidate, reference), result.counts, _polarity(len(found))),
+            counts=add_counts(total_counts(candidate, reference), result.counts, _polarity(len(opposites_of_pair))),
             masses=None if result.masses is None else result.masses[tuple(cells.T)],
-            opposites=found,
+            opposites=opposites_of_pair,
         )
 
     def rescale(self, scores: Floats) -> Floats:
@@ -421,12 +423,12 @@ class TokenScorer(Scorer):
         rescaled = self.rescale(self.pipeline.references.combine(fields))
         candidates, references = weighted
         chosen = self.pipeline.references.chosen(fields)
-        found = min(score.opposites for score in scores) if chosen is None else scores[chosen].opposites
+        count = min(score.opposites for score in scores) if chosen is None else scores[chosen].opposites
         texts = total_counts(candidates[row.candidate], *(references[text] for text in row.references))
         return Segment(
             row.id,
             dict(zip(self.metric.fields, rescaled.tolist(), strict=True)),
-            add_counts(texts, *(score.counts for score in scores), _polarity(found)),
+            add_counts(texts, *(score.counts for score in scores), _polarity(count)),
             reference=chosen,
         )
 

@@ -122,18 +122,21 @@ def _unrelated_similarity(similarity: Floats) -> float:
 def opposite_sentences(alignment: Alignment) -> list[str]:
     """Return a clause about each opposite of the texts, such as `"not" is only in the candidate`."""
     return [
-        opposite_sentence(found, alignment.candidate.text, alignment.reference.text) for found in alignment.opposites
+        opposite_sentence(opposite, alignment.candidate.text, alignment.reference.text)
+        for opposite in alignment.opposites
     ]
 
 
-def opposite_sentence(found: Opposite, candidate: str, reference: str) -> str:
+def opposite_sentence(opposite: Opposite, candidate: str, reference: str) -> str:
     """Return a clause about an opposite of two texts."""
     words = [
-        f'"{text[slice(*span)]}"' for text, span in ((candidate, found.candidate), (reference, found.reference)) if span
+        f'"{text[slice(*span)]}"'
+        for text, span in ((candidate, opposite.candidate), (reference, opposite.reference))
+        if span
     ]
     if len(words) == 2:
         return f"{words[0]} is the opposite of {words[1]}"
-    return f"{words[0]} is only in the {'reference' if found.candidate is None else 'candidate'}"
+    return f"{words[0]} is only in the {'reference' if opposite.candidate is None else 'candidate'}"
 
 
 def clause_values(alignment: Alignment, members: Mapping[str, Sequence[Ints]]) -> dict[str, list[float | None]]:

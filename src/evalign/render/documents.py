@@ -250,12 +250,12 @@ def _matching(name: str, alignment: Alignment, members: Mapping[str, Sequence[In
         "flags": dict(alignment.counts),
         "opposites": [
             {
-                "kind": found.kind,
-                "candidate": found.candidate and list(found.candidate),
-                "reference": found.reference and list(found.reference),
+                "kind": opposite.kind,
+                "candidate": opposite.candidate and list(opposite.candidate),
+                "reference": opposite.reference and list(opposite.reference),
                 "text": utf8(sentence),
             }
-            for found, sentence in zip(alignment.opposites, opposite_sentences(alignment), strict=True)
+            for opposite, sentence in zip(alignment.opposites, opposite_sentences(alignment), strict=True)
         ],
     } | ({"rounds": rounds} if rounds else {})
 

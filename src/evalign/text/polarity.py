@@ -62,7 +62,7 @@ class PolarText:
 
     @cached_property
     def has_negation(self) -> bool:
-        """Whether a word may be a negation."""
+        """True if a word may be a negation."""
         return not NEGATIONS.isdisjoint(self.words) or any(ending in self.joined for ending in CONTRACTED)
 
     @cached_property
@@ -106,7 +106,7 @@ class PolarText:
 
     @property
     def affirmative(self) -> bool | None:
-        """Whether the answer is yes; None without an answer."""
+        """True if the answer is yes, False if it is no; None without an answer."""
         return None if self.answer is None else ANSWERS[self.words[self.answer]]
 
     def differs(self, other: PolarText) -> bool:
@@ -147,17 +147,17 @@ def opposites(candidate: Tokens, reference: Tokens, partners: Partners | None = 
     antonyms = [(i, j) for i, j in sorted(pairs) if _are_opposite(left, i, right, j)]
     denied = [(0, i) for i in _unanswered(left, right, pairs)]
     denied += [(1, j) for j in _unanswered(right, left, {(j, i) for i, j in pairs})]
-    found = []
+    results = []
     for i, j in antonyms:
         clauses = {(0, left.clauses[i]), (1, right.clauses[j])}
         texts = (left, right)
         undone = next(((side, k) for side, k in denied if (side, texts[side].clauses[k]) in clauses), None)
         if undone is None:
-            found.append(Opposite("antonym", left.spans[i], right.spans[j]))
+            results.append(Opposite("antonym", left.spans[i], right.spans[j]))
         else:
             denied.remove(undone)
-    found += [Opposite("negation", *_sided(side, (left, right)[side].spans[k])) for side, k in denied]
-    return (*_answers(left, right), *found)
+    results += [Opposite("negation", *_sided(side, (left, right)[side].spans[k])) for side, k in denied]
+    return (*_answers(left, right), *results)
 
 
 def _read(tokens: Tokens) -> PolarText:

@@ -40,10 +40,10 @@ def explain(metric: Metric, candidate: str, reference: str | None = None, source
     return plugged.show(metric, candidate, **{name: text for name, text in texts.items() if text is not None})
 
 
-def polarity_lines(found: Sequence[Opposite], candidate: str, reference: str) -> list[RenderableType]:
+def polarity_lines(opposites: Sequence[Opposite], candidate: str, reference: str) -> list[RenderableType]:
     """Return a line about the opposites of two texts, which change no score; none without opposites."""
-    sentences = [visible(opposite_sentence(opposite, candidate, reference)) for opposite in found]
-    return [Text(f"\nPolarity (no part of the score): {'; '.join(sentences)}", style="bold")] if found else []
+    sentences = [visible(opposite_sentence(opposite, candidate, reference)) for opposite in opposites]
+    return [Text(f"\nPolarity (no part of the score): {'; '.join(sentences)}", style="bold")] if opposites else []
 
 
 @dataclass(frozen=True)
