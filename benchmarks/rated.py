@@ -38,6 +38,8 @@ SOURCES = {
     "summeval": "SummEval, 100 documents x 16 systems: https://github.com/Yale-LILY/SummEval",
     "stsb_en_dev": _STSB.format("English"),
     "stsb_de_dev": _STSB.format("German"),
+    "parabank_ratings": "ParaBank, paraphrases rated 0-100: https://nlp.jhu.edu/parabank/",
+    "wmt23_zhen_dasqm": _MTME.format("WMT23 Chinese-English, 0-100 per segment"),
     "sick": "SICK, 9,927 sentence pairs with `entailment`: https://zenodo.org/records/2787612 (CC BY-NC-SA)",
 }
 MISSING = """{file}: there is no such file.
