@@ -175,3 +175,17 @@ def run_explain():
         return out.getvalue()
 
     return printed
+
+
+@pytest.mark.parametrize("word", ["not", "unhappy", "rose"])
+@pytest.mark.parametrize("spec", ["bertscore(model=fake)", "sbert(model=fake)"])
+def test_long_texts_of_polar_words_take_time_by_their_length(word, spec):
+    """With work or memory by the square of the length this test would not end."""
+    report = evalign.score([f"{word} " * 20_000], ["happy fell " * 4], spec)
+    assert ("polarity" in report.flags) >= spec.startswith("sbert")  # random vectors match other words
+
+
+def test_a_word_that_is_repeated_is_one_antonym_of_whole_texts():
+    report = evalign.score(["It rose and rose."], ["It fell and fell."], "sbert(model=fake)")
+    assert report.flags == {"polarity": 1}
+    assert report.segments[0].counts == {"polarity": 1}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -67,7 +67,7 @@ class PolarText:
 
     @cached_property
     def affirmed(self) -> frozenset[str]:
-        """Stems of words without their negative prefix or suffix: `happi` of unhappy."""
+        """Stems of words without their negative prefix or suffix: `happ` of unhappy."""
         return frozenset(chain.from_iterable(map(_affirmed, filter(_may_be_negative, self.words))))
 
     @cached_property
@@ -143,20 +143,30 @@ def opposites(candidate: Tokens, reference: Tokens, partners: Partners | None = 
     left, right = _read(candidate), _read(reference)
     if not left.differs(right):
         return ()
-    pairs = _matched_words(left, right, candidate, reference, partners)
-    antonyms = [(i, j) for i, j in sorted(pairs) if _are_opposite(left, i, right, j)]
-    denied = [(0, i) for i in _unanswered(left, right, pairs)]
-    denied += [(1, j) for j in _unanswered(right, left, {(j, i) for i, j in pairs})]
+    if partners is None:
+        pairs = _possible_pairs(left, right)
+        answered = [set(text.negations if other.negations else ()) for text, other in ((left, right), (right, left))]
+    else:
+        pairs = _matched_words(left, right, candidate, reference, partners())
+        negated = [{text.clauses[index] for index in text.negations} for text in (left, right)]
+        answered = [
+            {i for i, j in pairs if right.clauses[j] in negated[1]},
+            {j for i, j in pairs if left.clauses[i] in negated[0]},
+        ]
+    denied: dict[tuple[int, int], deque[int]] = defaultdict(deque)  # by side and clause: negations without an answer
+    for side, (text, other) in enumerate(((left, right), (right, left))):
+        for index in _unanswered(text, other, answered[side]):
+            denied[side, text.clauses[index]].append(index)
     results = []
-    for i, j in antonyms:
-        clauses = {(0, left.clauses[i]), (1, right.clauses[j])}
-        texts = (left, right)
-        undone = next(((side, k) for side, k in denied if (side, texts[side].clauses[k]) in clauses), None)
-        if undone is None:
-            results.append(Opposite("antonym", left.spans[i], right.spans[j]))
-        else:
-            denied.remove(undone)
-    results += [Opposite("negation", *_sided(side, (left, right)[side].spans[k])) for side, k in denied]
+    for i, j in sorted(pairs):
+        if _are_opposite(left, i, right, j):
+            undone = next(filter(None, (denied.get((0, left.clauses[i])), denied.get((1, right.clauses[j])))), None)
+            if undone:
+                undone.popleft()
+            else:
+                results.append(Opposite("antonym", left.spans[i], right.spans[j]))
+    for (side, _), indices in denied.items():
+        results += [Opposite("negation", *_sided(side, (left, right)[side].spans[index])) for index in indices]
     return (*_answers(left, right), *results)
 
 
@@ -173,27 +183,37 @@ def read(text: str) -> PolarText:
 
 
 def _matched_words(
-    left: PolarText, right: PolarText, candidate: Tokens, reference: Tokens, partners: Partners | None
+    left: PolarText, right: PolarText, candidate: Tokens, reference: Tokens, partners: tuple[Ints, Ints]
 ) -> set[tuple[int, int]]:
-    """Return pairs of words with matched tokens; without partners, all that may be of interest."""
-    if partners is None:
-        first, second = _polar_words(left, right), _polar_words(right, left)
-        return {(i, j) for i in first for j in second}
+    """Return pairs of words with matched tokens."""
     of_left, of_right = _word_of_tokens(left, candidate), _word_of_tokens(right, reference)
-    of_candidate, of_reference = partners()
-    forward = zip(range(len(of_left)), of_candidate.tolist(), strict=True)
-    backward = zip(of_reference.tolist(), range(len(of_right)), strict=True)
+    forward = zip(range(len(of_left)), partners[0].tolist(), strict=True)
+    backward = zip(partners[1].tolist(), range(len(of_right)), strict=True)
     matched = {(of_left[i], of_right[j]) for i, j in (*forward, *backward) if i >= 0 and j >= 0}
     return {(i, j) for i, j in matched if i >= 0 and j >= 0}
 
 
-def _polar_words(text: PolarText, other: PolarText) -> list[int]:
-    """Return the indices of negations and of words that have an opposite."""
-    return [
-        index
-        for index, word in enumerate(text.words)
-        if index in text.negations or _meanings(word) or _affirmed(word) or _stem(word) in other.affirmed
-    ]
+def _possible_pairs(left: PolarText, right: PolarText) -> set[tuple[int, int]]:
+    """Return the pairs of words that may be opposite, each word at its first place."""
+    by_meaning, by_stem, by_affirmed = defaultdict[Meaning, list[int]](list), {}, defaultdict[str, list[int]](list)
+    for j, word in _first_places(right):
+        by_stem[_stem(word)] = j
+        for meaning in _meanings(word):
+            by_meaning[meaning].append(j)
+        for stem in _affirmed(word):
+            by_affirmed[stem].append(j)
+    pairs = set()
+    for i, word in _first_places(left):
+        pairs |= {(i, j) for pair, side in _meanings(word) for j in by_meaning.get((pair, 1 - side), ())}
+        pairs |= {(i, by_stem[stem]) for stem in _affirmed(word) if stem in by_stem}
+        pairs |= {(i, j) for j in by_affirmed.get(_stem(word), ())}
+    return pairs
+
+
+def _first_places(text: PolarText) -> Iterator[tuple[int, str]]:
+    """Yield each word with the index of its first place."""
+    places = dict(zip(reversed(text.words), range(len(text.words) - 1, -1, -1), strict=True))
+    return ((index, word) for word, index in places.items())
 
 
 def _word_of_tokens(text: PolarText, tokens: Tokens) -> list[int]:
@@ -217,14 +237,10 @@ def _are_opposite(left: PolarText, i: int, right: PolarText, j: int) -> bool:
     return _stem(first) not in right.stems and _stem(second) not in left.stems
 
 
-def _unanswered(text: PolarText, other: PolarText, pairs: set[tuple[int, int]]) -> Iterator[int]:
-    """Yield the negations of a text whose word is matched with none of a negated clause of the other text."""
-    negated = {other.clauses[index] for index in other.negations}
-    denies = other.affirmative is False
-    for index in text.negations:
-        meant = {index, _negated_word(text, index)}
-        if not any(other.clauses[j] in negated for i, j in pairs if i in meant) and not (denies and not negated):
-            yield index
+def _unanswered(text: PolarText, other: PolarText, answered: set[int]) -> Iterator[int]:
+    """Yield the negations of a text whose word is not among the answered ones; a plain no answers all."""
+    if other.affirmative is not False or other.negations:
+        yield from (index for index in text.negations if answered.isdisjoint((index, _negated_word(text, index))))
 
 
 def _negated_word(text: PolarText, index: int) -> int:
