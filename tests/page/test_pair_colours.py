@@ -81,7 +81,7 @@ def test_the_less_similar_the_thicker_and_weak_matches_are_crossed(short, open_p
         inked.setdefault(own, []).append(page.evaluate(OPACITY))
     assert {0, 3} <= set(inked), "the pair must have good and weak matches"
     assert all(most == 255 for some in inked.values() for most, _ in some)
-    assert min(width for _, width in inked[3]) > 1.8 * max(width for _, width in inked[0])
+    assert min(width for _, width in inked[3]) > 2 * max(width for _, width in inked[0])
 
 
 # Of the drawn line: its greatest opacity, and its mean width, which is all its ink by its length.

@@ -120,7 +120,7 @@ function pushUnits(shapes, { boxes, view, units, colours }, side, origin) {
 function pushMark(shapes, kind, { x, y, width, height }, colours) {
   if (kind === "opposite") {
     const style = { fill: colours("--never"), size: 12, weight: 700, anchor: "end" };
-    shapes.push(textShape(x + width, y + 9, "\u2260", style));
+    shapes.push(textShape(x + width, y - 2, "\u2260", style));
     return;
   }
   if (kind === "never") {
