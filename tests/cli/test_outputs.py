@@ -115,3 +115,19 @@ def test_a_table_without_references_has_no_texts(rows, run):
     assert done.returncode == 2
     assert "table.csv" in done.stderr
     assert "no field 'references'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "agree rows.jsonl --scores x=scores.json --html scores.json",
+        "agree rows.jsonl --html scores.json --scores scores.json",
+        "fit baseline scores.json -o scores.tsv -m bertscore(model=fake)",
+    ],
+)
+def test_inputs_inside_of_options_and_notes_beside_a_table_are_files_too(rows, run, command):
+    Path("scores.json").write_text("1\n2\n3\n", encoding="utf-8")
+    done = run(*command.split())
+    assert done.returncode == 2
+    assert "scores.json would be written and read" in done.stderr
+    assert Path("scores.json").read_text(encoding="utf-8") == "1\n2\n3\n"

@@ -24,12 +24,14 @@ from evalign.cli.inputs import column_options, data_metrics, data_rows, human_op
 from evalign.cli.options import (
     DEFAULT_METRICS,
     INPUT_FILE,
+    READ,
     alpha_option,
     document_option,
     embeddings_option,
     format_option,
     html_option,
     metrics_option,
+    note_file,
     print_result,
     resamples_option,
     seed_option,
@@ -117,6 +119,9 @@ def agree(data: str, specs: tuple[str, ...], scores: tuple[str, ...], within: st
         specs = DEFAULT_METRICS
     if missing == "cells" and (html is not None or plots is not None):
         raise SpecError("`missing=cells` gives tables only, since plots need every score: leave out `html` and `plots`")
+    named = [_name_and_path(option) for option in scores]
+    for _, path in named:
+        note_file(path, READ, click.get_current_context())
     _check_outputs(html, plots)
     metrics = data_metrics(data, specs, threads)
     chosen = {"statistics": statistic} if statistic else {}
@@ -138,7 +143,7 @@ def agree(data: str, specs: tuple[str, ...], scores: tuple[str, ...], within: st
         rows = list(source)
         read = source if isinstance(source, ScoredSource) else InMemory(rows)
         file_scores: dict[str, dict[int, float]] = {}
-        for name, path in map(_name_and_path, scores):
+        for name, path in named:
             if name in file_scores:
                 raise SpecError(f"`scores={name}` occurs twice; use a different NAME for each NAME=FILE")
             file_scores[name] = read_scores(path, rows, name)

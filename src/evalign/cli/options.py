@@ -35,7 +35,7 @@ class InputPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path as a text; raise UsageError if the command writes to it."""
-        return _distinct_file(str(super().convert(value, param, ctx)), ctx, READ)
+        return note_file(str(super().convert(value, param, ctx)), READ, ctx)
 
 
 class OutputPath(click.Path):
@@ -46,10 +46,10 @@ class OutputPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path; raise UsageError if the command reads it, or writes something else to it."""
-        return Path(_distinct_file(str(super().convert(value, param, ctx)), ctx, WRITTEN))
+        return Path(note_file(str(super().convert(value, param, ctx)), WRITTEN, ctx))
 
 
-def _distinct_file(path: str, context: click.Context | None, use: str) -> str:
+def note_file(path: str, use: str, context: click.Context | None) -> str:
     """Return a path after noting its use: an output replaces the whole file, so an input would be lost."""
     file = Path(path).resolve()
     if context is not None and path != STDIN and (file.is_file() or not file.exists()):

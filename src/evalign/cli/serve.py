@@ -13,7 +13,7 @@ from evalign.cli.messages import echo_message
 from evalign.cli.options import models_option
 from evalign.core.registry import metric
 from evalign.core.spec import format_spec
-from evalign.encoders.loading import EncoderSpec, open_encoder
+from evalign.encoders.loading import EncoderSpec, keep_encoders, open_encoder
 from evalign.errors import MissingExtraError
 from evalign.server.settings import RequestLimits, Settings, installed_models
 
@@ -80,6 +80,8 @@ def serve(host: str, port: int, models: tuple[str, ...], bartscore: tuple[str, .
         LIMITS, body=max_body, tokens=max_tokens, pairs=max_pairs, rows=max(max_pairs, LIMITS.rows)
     )
     _check_access(token, tls_certificate, tls_key)
+    if models:
+        keep_encoders(len(models))
     for name in models:
         open_encoder(EncoderSpec(name))  # a model that is missing is an error now, not at the first request
     if lstm:

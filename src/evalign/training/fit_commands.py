@@ -12,11 +12,13 @@ from evalign.cli.inputs import column_options, human_option
 from evalign.cli.options import FORMATS as FORMAT_NAMES
 from evalign.cli.options import (
     INPUT_FILE,
+    WRITTEN,
     aspect_option,
     document_option,
     embeddings_option,
     format_option,
     metric_option,
+    note_file,
     output_option,
     parse_metric,
     print_result,
@@ -68,6 +70,7 @@ def baseline(files: tuple[str, ...], output: Path, spec: str, random_pairs: int,
     if not (metric.rescales and is_token_metric(metric)):
         raise SpecError(f"{metric.name} has no baseline; bertscore and lisascore have")
     check_table_path(output)
+    note_file(str(output.with_suffix(".json")), WRITTEN, click.get_current_context())  # its notes
     texts = (text for path in files for text in read_texts(path))
     with progress("scoring unrelated pairs", random_pairs) as advance:
         fitted = fit_baseline(metric, texts, random_pairs, seed, layer_set, advance)
